@@ -1,0 +1,44 @@
+# make run    build and start: the UI in a terminal, else the demo
+# make test   every test
+# make bench  benchmarks, with the ratios that are held
+# make fuzz   each fuzz target for FUZZTIME (default 5s)
+# make lint   gofmt, go vet, staticcheck
+#
+# run and test install what is missing and useful first (scripts/setup.sh); NO_INSTALL=1 installs nothing.
+
+GO ?= go
+BIN := build/boost-tui
+FUZZTIME ?= 5s
+TESTFLAGS ?=
+STATICCHECK_VERSION := v0.8.2
+
+# go-nvml wraps functions that NVIDIA's header marks as deprecated; its warnings are not about this program.
+export CGO_ENABLED := 1
+export CGO_CFLAGS := -g -O2 -Wno-deprecated-declarations
+
+.PHONY: run build setup test bench fuzz lint clean
+
+run: build
+	@if [ -t 0 ] && [ -t 1 ]; then exec $(BIN); else exec $(BIN) demo; fi
+
+build: setup
+	@mkdir -p build
+	@$(GO) build -o $(BIN) ./cmd/boost-tui
+
+setup:
+	@scripts/setup.sh
+
+test: setup
+	@$(GO) test $(TESTFLAGS) ./...
+
+bench: build
+	@scripts/bench.sh
+
+fuzz:
+	@scripts/fuzz.sh $(FUZZTIME)
+
+lint:
+	@STATICCHECK_VERSION=$(STATICCHECK_VERSION) scripts/lint.sh
+
+clean:
+	rm -rf build
