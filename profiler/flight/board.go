@@ -19,13 +19,13 @@ const slotBytes = 320
 
 // slot is one rank's memory; shared between processes, so every word is atomic.
 type slot struct {
-	magic  atomic.Uint64
-	pid    atomic.Int64
-	step   atomic.Int64
-	_      [5]uint64
-	op     track // of the compute stream
-	group  track // collectives
-	_      [2]uint64
+	magic atomic.Uint64
+	pid   atomic.Int64
+	step  atomic.Int64
+	_     [5]uint64
+	op    track // of the compute stream
+	group track // collectives
+	_     [2]uint64
 }
 
 // track holds the latest of a sequence of notes. The writer fills the copy that is not published and

@@ -12,13 +12,12 @@ import (
 // State is how far the operation of a note has come.
 type State uint8
 
-// States. A collective is Issued when it was handed to its stream and Waiting while the rank can
-// do nothing else until it is done.
+// States.
 const (
 	Nothing State = iota // no operation was noted yet
-	Running              // the rank is inside it, or it is queued on its stream
-	Waiting              // the rank waits for it
-	Done
+	Running              // the rank is inside it
+	Waiting              // it runs on another stream and the rank can do nothing until it is done
+	Done                 // it came back and nothing was noted since
 )
 
 const (
@@ -88,17 +87,12 @@ func (w *Writer) Do(l kernels.Label) { w.s.op.set(&l, Running) }
 // Done notes that the operation of the compute stream came back.
 func (w *Writer) Done() { w.s.op.mark(Done) }
 
-// Collective notes a collective that is handed to its stream.
-func (w *Writer) Collective(l kernels.Label) { w.s.group.set(&l, Running) }
+// Wait notes that the rank can do nothing until this operation of another stream is done: a
+// collective whose peers may be missing.
+func (w *Writer) Wait(l kernels.Label) { w.s.group.set(&l, Waiting) }
 
-// WaitCollective notes that the rank now waits for the collective, or that it no longer has to.
-func (w *Writer) WaitCollective(over bool) {
-	if over {
-		w.s.group.mark(Done)
-		return
-	}
-	w.s.group.mark(Waiting)
-}
+// Arrived notes that it is done.
+func (w *Writer) Arrived() { w.s.group.mark(Done) }
 
 func (t *track) set(l *kernels.Label, st State) {
 	seq := t.published.Load()>>stateBits + 1
@@ -181,4 +175,3 @@ func (b *Board) Read(rank int) (Note, error) {
 	n.Label, n.State = s.op.get()
 	return n, nil
 }
-

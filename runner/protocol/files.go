@@ -1,0 +1,101 @@
+package protocol
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// Files of a run directory that are not measurements.
+const (
+	RunFile       = "run.json"       // what the run is; written once, before anything starts
+	ResultFile    = "result.json"    // how it ended; written once
+	ReserveFile   = "result.reserve" // space kept for result.json and the exit records on a disk that fills
+	AgentFile     = "agent.json"     // which process looks after the run
+	HeartbeatFile = "heartbeat"      // its modification time is the agent's sign of life
+	CancelFile    = "cancel"         // its presence asks the agent to end the run
+	NotesFile     = "notes.json"     // the user's tags and notes, which change later
+	AgentLogFile  = "agent.log"      // stderr of a detached agent
+	exitDir       = "exit"
+)
+
+// Modes of what the program creates: a run is private until its owner opens it.
+const (
+	DirMode  fs.FileMode = 0o700
+	FileMode fs.FileMode = 0o600
+)
+
+// ExitDir is the folder of the exit records.
+func ExitDir(runDir string) string { return filepath.Join(runDir, exitDir) }
+
+// ExitPath is the exit record of a rank.
+func ExitPath(runDir string, rank int) string {
+	return filepath.Join(runDir, exitDir, fmt.Sprintf("r%05d.json", rank))
+}
+
+// WriteFile replaces a file as a whole: a reader, a crash or a full disk sees the old content or the
+// new, never a part. The new content is on the disk before the name points to it.
+func WriteFile(path string, data []byte) error {
+	var b [6]byte
+	if _, err := rand.Read(b[:]); err != nil {
+		return err
+	}
+	tmp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"."+hex.EncodeToString(b[:]))
+	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL|syscall.O_NOFOLLOW, FileMode)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = os.Rename(tmp, path)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("write %s: %w", path, err), ignoreMissing(os.Remove(tmp)))
+	}
+	return nil
+}
+
+// ReadFile reads a regular file of at most limit bytes. It does not hang on a FIFO that somebody put there.
+func ReadFile(path string, limit int64) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	data, err := readBounded(f, path, limit)
+	return data, errors.Join(err, f.Close())
+}
+
+func readBounded(f *os.File, path string, limit int64) ([]byte, error) {
+	st, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !st.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file", path)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	if int64(len(data)) > limit {
+		return nil, fmt.Errorf("%s is longer than %d bytes", path, limit)
+	}
+	return data, nil
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
