@@ -1,0 +1,70 @@
+package experiment
+
+// ex shortens the accessors below.
+type ex = *Experiment
+
+// keys is the registry. Names, values and defaults are DESIGN.md's. It is never changed.
+var keys = []Key{
+	text("", "name", "", "what to call the run", func(e ex) any { return &e.Name }),
+	{Name: "tags", Help: "words to find the run by, separated by commas", Kind: List, field: func(e ex) any { return &e.Tags }},
+
+	choice("model", "size", "preset of the model's shape", presetNames(), func(e ex) any { return &e.Model.Size }),
+	count("model", "d", "of size", 1, maxWidth, "model width", func(e ex) any { return &e.Model.D }).open(),
+	count("model", "layers", "of size", 1, maxLayers, "decoder blocks", func(e ex) any { return &e.Model.Layers }).open(),
+	count("model", "heads", "of size", 1, maxWidth, "attention heads", func(e ex) any { return &e.Model.Heads }).open(),
+	count("model", "ff", "of size", 1, maxFF, "width of the MLP", func(e ex) any { return &e.Model.FF }).open(),
+	count("model", "vocab", "of size", 2, maxVocab, "vocabulary", func(e ex) any { return &e.Model.Vocab }).open(),
+	choice("model", "variant", "how the linears are parametrised",
+		[]string{"cola", "full", "svd", "lax", "loro", "relora", "sltrain"}, func(e ex) any { return &e.Model.Variant }),
+	count("model", "rank", "d/4 (130m: d/3)", 1, maxWidth, "rank of the factors", func(e ex) any { return &e.Model.Rank }).open(),
+	count("model", "rank-attn", "rank", 1, maxWidth, "rank in attention, where it differs", func(e ex) any { return &e.Model.RankAttn }).open(),
+	count("model", "rank-mlp", "rank", 1, maxWidth, "rank in the MLP, where it differs", func(e ex) any { return &e.Model.RankMLP }).open(),
+	{Name: "keep-silu", Section: "model", Help: "silu between gate and up", Kind: Switch, Default: "on (cola above 130m: off)", Open: true,
+		field: func(e ex) any { return &e.Model.KeepSiLU }},
+	number("model", "norm-eps", "1e-06", 0, 1, "epsilon of RMSNorm", func(e ex) any { return &e.Model.NormEps }).exclusive(true, false),
+	number("model", "rope-theta", "10000", 1, 1e12, "base of the rotary embedding", func(e ex) any { return &e.Model.RopeTheta }).exclusive(true, false),
+
+	{Name: "scheme", Section: "parallel", Help: "tensor-parallel scheme", Kind: Choice, Choices: []string{"btp", "vanilla", "full-rank"},
+		Default: "btp (full, relora, sltrain: full-rank)", Open: true, field: func(e ex) any { return &e.Parallel.Scheme }},
+	count("parallel", "tp", "1", 1, maxRanks, "tensor-parallel ranks", func(e ex) any { return &e.Parallel.TP }),
+	count("parallel", "pp", "1", 1, maxRanks, "pipeline stages", func(e ex) any { return &e.Parallel.PP }),
+	count("parallel", "dp", "1", 1, maxRanks, "data-parallel ranks", func(e ex) any { return &e.Parallel.DP }),
+	count("parallel", "zero", "0", 0, 1, "ZeRO stage", func(e ex) any { return &e.Parallel.Zero }),
+	toggle("parallel", "sp", "off", "sequence parallelism", func(e ex) any { return &e.Parallel.SP }),
+
+	count("step", "micro-batch", "1 (tiny: 8)", 1, maxCount, "sequences per micro-batch and data-parallel rank", func(e ex) any { return &e.Step.MicroBatch }).open(),
+	count("step", "accumulate", "1", 1, maxCount, "micro-batches per step", func(e ex) any { return &e.Step.Accumulate }),
+	count("step", "seq", "4096 (tiny: 128)", 1, maxSeq, "tokens per sequence", func(e ex) any { return &e.Step.Seq }).open(),
+	choice("step", "norm", "how btp sums the norm's statistics", []string{NormOnline, NormSync}, func(e ex) any { return &e.Step.Norm }),
+	toggle("step", "grouping", "on", "one product and one call for q, k, v and for gate, up", func(e ex) any { return &e.Step.Grouping }),
+	choice("step", "recompute", "what the backward recomputes", []string{none, "low-rank", "full"}, func(e ex) any { return &e.Step.Recompute }),
+	{Name: "dtype", Section: "step", Help: "type of weights and activations", Kind: Choice, Choices: []string{FP32, BF16},
+		Default: "fp32 (cuda, and a plan without a device: bf16)", Open: true, field: func(e ex) any { return &e.Step.DType }},
+	choice("step", "device", "what computes", []string{DeviceAuto, DeviceCPU, DeviceCUDA, DeviceEmu}, func(e ex) any { return &e.Step.Device }),
+
+	count("train", "steps", "100", 1, maxSteps, "steps of the schedule", func(e ex) any { return &e.Train.Steps }),
+	count("train", "warmup", "20", 0, maxSteps, "steps of linear warm-up", func(e ex) any { return &e.Train.Warmup }),
+	number("train", "lr", "0.003", 0, 1e6, "peak learning rate", func(e ex) any { return &e.Train.LR }),
+	choice("train", "schedule", "learning rate after the warm-up", []string{"cosine"}, func(e ex) any { return &e.Train.Schedule }),
+	number("train", "weight-decay", "0.1", 0, 1e6, "decay of AdamW", func(e ex) any { return &e.Train.WeightDecay }),
+	number("train", "beta1", "0.9", 0, 1, "first moment of AdamW", func(e ex) any { return &e.Train.Beta1 }).exclusive(false, true),
+	number("train", "beta2", "0.95", 0, 1, "second moment of AdamW", func(e ex) any { return &e.Train.Beta2 }).exclusive(false, true),
+	number("train", "eps", "1e-08", 0, 1, "epsilon of AdamW", func(e ex) any { return &e.Train.Eps }).exclusive(true, false),
+	number("train", "clip", "1", 0, 1e12, "largest global gradient norm; 0: no clipping", func(e ex) any { return &e.Train.Clip }),
+	count("train", "seed", "1", 0, 1<<62, "seed of weights and data order", func(e ex) any { return &e.Train.Seed }),
+	text("train", "data", DataEmbedded, "embedded, or a text file, a folder, or a .bin of uint16 tokens", func(e ex) any { return &e.Train.Data }),
+	text("train", "eval-data", none, "data to evaluate on", func(e ex) any { return &e.Train.EvalData }),
+	count("train", "eval-every", "0", 0, maxSteps, "steps between evaluations; 0: never", func(e ex) any { return &e.Train.EvalEvery }),
+	count("train", "checkpoint-every", "0", 0, maxSteps, "steps between checkpoints; 0: at the end only", func(e ex) any { return &e.Train.CheckpointEvery }),
+	text("train", "resume", none, "run or checkpoint to continue", func(e ex) any { return &e.Train.Resume }),
+	count("train", "stop-after", "0", 0, maxSteps, "end after so many steps of the schedule; 0: at its end", func(e ex) any { return &e.Train.StopAfter }),
+
+	choice("where", "where", "where ranks run", []string{WhereLocal, "ssh", "slurm"}, func(e ex) any { return &e.Where.Where }),
+	count("where", "nodes", "1", 1, maxRanks, "machines", func(e ex) any { return &e.Where.Nodes }),
+	count("where", "gpus-per-node", "all", 0, maxRanks, "GPUs to use on each machine; 0: all", func(e ex) any { return &e.Where.GPUsPerNode }),
+	text("where", "hosts", "", "machines for ssh, separated by commas", func(e ex) any { return &e.Where.Hosts }),
+	text("where", "account", "", "Slurm account", func(e ex) any { return &e.Where.Account }),
+	text("where", "partition", "", "Slurm partition", func(e ex) any { return &e.Where.Partition }),
+	text("where", "time", "", "Slurm time limit", func(e ex) any { return &e.Where.Time }),
+	text("where", "setup", "", "name of a setup in the user's own configuration", func(e ex) any { return &e.Where.Setup }),
+}

@@ -1,0 +1,268 @@
+package experiment
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+)
+
+// maxFileBytes bounds an experiment file; a real one has under 4 KiB.
+const maxFileBytes = 1 << 20
+
+// ParseTOML reads an experiment file over Default. name is how errors call the file. All problems are
+// reported at once, one per line, as "name:line: what is wrong; what is allowed or nearest".
+func ParseTOML(data []byte, name string) (Experiment, error) {
+	if len(data) > maxFileBytes {
+		return Experiment{}, fmt.Errorf("%s: %d bytes are too many for an experiment file (%d allowed)", name, len(data), maxFileBytes)
+	}
+	var top map[string]toml.Primitive
+	md, err := toml.Decode(string(data), &top)
+	if err != nil {
+		return Experiment{}, syntaxError(name, err)
+	}
+	p := parser{md: &md, e: Default()}
+	for key, prim := range top {
+		value, line := p.read(prim)
+		if _, table := value.(map[string]any); table && slices.Contains(Sections(), key) {
+			p.section(key, prim)
+		} else {
+			p.key("", key, value, line)
+		}
+	}
+	if err := p.err(name); err != nil {
+		return Experiment{}, err
+	}
+	return p.e, nil
+}
+
+func syntaxError(name string, err error) error {
+	var pe toml.ParseError
+	if errors.As(err, &pe) {
+		msg := pe.Message
+		if msg == "" {
+			msg = pe.Error()
+		}
+		return fmt.Errorf("%s:%d: %s", name, pe.Position.Line, oneLine(msg))
+	}
+	return fmt.Errorf("%s: %s", name, oneLine(err.Error()))
+}
+
+// problem is an error at a line; 0: unknown.
+type problem struct {
+	line int
+	text string
+}
+
+type parser struct {
+	md       *toml.MetaData
+	e        Experiment
+	problems []problem
+}
+
+// probe reads a value of any type. It refuses it, because the library tells a value's line in errors only.
+type probe struct{ value any }
+
+var errProbe = errors.New("probe")
+
+// UnmarshalTOML implements toml.Unmarshaler.
+func (p *probe) UnmarshalTOML(v any) error {
+	p.value = v
+	return errProbe
+}
+
+func (p *parser) read(prim toml.Primitive) (value any, line int) {
+	var pr probe
+	var pe toml.ParseError
+	if errors.As(p.md.PrimitiveDecode(prim, &pr), &pe) {
+		line = pe.Position.Line
+	}
+	return pr.value, line
+}
+
+func (p *parser) section(section string, prim toml.Primitive) {
+	var in map[string]toml.Primitive
+	if err := p.md.PrimitiveDecode(prim, &in); err != nil {
+		p.problems = append(p.problems, problem{0, fmt.Sprintf("section [%s]: %s", section, oneLine(err.Error()))})
+		return
+	}
+	for key, prim := range in {
+		value, line := p.read(prim)
+		p.key(section, key, value, line)
+	}
+}
+
+func (p *parser) key(section, key string, value any, line int) {
+	k, ok := KeyOf(key)
+	if !ok || k.Section != section {
+		p.fail(line, p.misplaced(section, key, value, k, ok))
+		return
+	}
+	text, err := k.fromTOML(value)
+	if err == nil {
+		err = k.set(&p.e, text)
+	}
+	if err != nil {
+		p.fail(line, err.Error())
+	}
+}
+
+func (p *parser) fail(line int, text string) {
+	p.problems = append(p.problems, problem{line, oneLine(text)})
+}
+
+func (p *parser) misplaced(section, key string, value any, k Key, known bool) string {
+	switch _, table := value.(map[string]any); {
+	case known && k.Section == "":
+		return fmt.Sprintf("key %q belongs to the top of the file, above every section", key)
+	case known && !table:
+		return fmt.Sprintf("key %q belongs to section [%s]", key, k.Section)
+	case table && section == "":
+		return fmt.Sprintf("section [%s] is unknown; nearest: [%s]; there are %s", clip(key), closest(key, Sections()), list(Sections()))
+	case section == "":
+		return unknownKey(key).Error()
+	default:
+		return fmt.Sprintf("key %q is unknown in section [%s]; nearest: %s", clip(key), section, closest(key, keyNames(section)))
+	}
+}
+
+// fromTOML turns a TOML value of the right type into the text that set takes.
+func (k Key) fromTOML(value any) (string, error) {
+	switch v := value.(type) {
+	case string:
+		if k.Kind == Int || k.Kind == Float {
+			if k.Open && v == auto {
+				return v, nil
+			}
+			return "", k.wrongType("a string")
+		}
+		if k.Kind == List {
+			return "", k.wrongType("a string")
+		}
+		return v, nil
+	case int64:
+		if k.Kind == Int || k.Kind == Float {
+			return strconv.FormatInt(v, 10), nil
+		}
+		return "", k.wrongType("a whole number")
+	case float64:
+		if k.Kind == Float {
+			return strconv.FormatFloat(v, 'g', -1, 64), nil
+		}
+		return "", k.wrongType("a number with a fraction")
+	case bool:
+		if k.Kind == Switch {
+			return onOff(v), nil
+		}
+		return "", k.wrongType("true or false")
+	case []any:
+		return k.listFromTOML(v)
+	case map[string]any, []map[string]any:
+		return "", k.wrongType("a table")
+	default:
+		return "", k.wrongType("a date")
+	}
+}
+
+func (k Key) listFromTOML(v []any) (string, error) {
+	if k.Kind != List {
+		return "", k.wrongType("a list")
+	}
+	words := make([]string, len(v))
+	for i, x := range v {
+		w, ok := x.(string)
+		if !ok || strings.Contains(w, ",") {
+			return "", fmt.Errorf("%s: every word must be a string without commas", k.Name)
+		}
+		words[i] = w
+	}
+	return strings.Join(words, ","), nil
+}
+
+func (k Key) wrongType(is string) error {
+	kind := map[Kind]string{String: "a string", Choice: "a string", Int: "a whole number", Float: "a number", Switch: "true or false", List: "a list of strings"}
+	return fmt.Errorf("%s: is %s, want %s: %s", k.Name, is, kind[k.Kind], k.Allowed())
+}
+
+func (p *parser) err(name string) error {
+	if len(p.problems) == 0 {
+		return nil
+	}
+	sort.Slice(p.problems, func(i, j int) bool {
+		a, b := p.problems[i], p.problems[j]
+		return a.line < b.line || a.line == b.line && a.text < b.text
+	})
+	errs := make([]error, len(p.problems))
+	for i, q := range p.problems {
+		at := name
+		if q.line > 0 {
+			at += ":" + strconv.Itoa(q.line)
+		}
+		errs[i] = fmt.Errorf("%s: %s", at, q.text)
+	}
+	return errors.Join(errs...)
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// TOML writes the experiment as a file that ParseTOML reads back to the same value. Open values are left out.
+func (e Experiment) TOML() []byte {
+	var b strings.Builder
+	def := Default()
+	for _, s := range append([]string{""}, Sections()...) {
+		if s != "" {
+			fmt.Fprintf(&b, "\n[%s]\n", s)
+		}
+		for _, k := range keys {
+			if v := k.get(&e); k.Section == s && (v != "" || k.get(&def) != "") {
+				fmt.Fprintf(&b, "%s = %s\n", k.Name, k.literal(v))
+			}
+		}
+	}
+	return []byte(strings.TrimLeft(b.String(), "\n"))
+}
+
+func (k Key) literal(v string) string {
+	switch k.Kind {
+	case Int:
+		return v
+	case Float:
+		if !strings.ContainsAny(v, ".e") {
+			v += ".0"
+		}
+		return v
+	case Switch:
+		return strconv.FormatBool(v == on)
+	case List:
+		words := strings.Split(v, ",")
+		for i, w := range words {
+			words[i] = quote(w)
+		}
+		return "[" + strings.Join(words, ", ") + "]"
+	default:
+		return quote(v)
+	}
+}
+
+// quote writes a TOML basic string.
+func quote(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r < 0x20 || r == 0x7f:
+			fmt.Fprintf(&b, "\\u%04X", r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
