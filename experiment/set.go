@@ -153,7 +153,7 @@ func (k Key) setString(p *string, v string) error {
 	if k.Kind == Choice && !(k.Open && v == "") && !slices.Contains(k.Choices, v) {
 		return k.bad(v, "is unknown")
 	}
-	if k.Default == none && v == none {
+	if k.Kind == String && k.Default == none && v == none {
 		v = ""
 	}
 	*p = v

@@ -1,0 +1,147 @@
+package experiment
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+func keysOf(vs []Violation) []string {
+	var out []string
+	for _, v := range vs {
+		out = append(out, v.Key)
+	}
+	return out
+}
+
+func TestPresetsAreValid(t *testing.T) {
+	for _, p := range Presets() {
+		for _, v := range []string{"full", "svd", "cola"} {
+			if vs := mustResolve(t, "size="+p.Name, "variant="+v).Validate(Machine{}); len(vs) > 0 {
+				t.Errorf("%s %s: %v", p.Name, v, vs)
+			}
+		}
+	}
+}
+
+func TestValidate(t *testing.T) {
+	for _, tc := range []struct {
+		set  string
+		keys string // of the violations
+		near string // of the first
+	}{
+		{"tp=2", "", ""},
+		{"warmup=1000 steps=10", "", ""},
+		{"tp=3", "tp", "2 4"},
+		{"tp=8", "tp", "4"},                                          // heads 4
+		{"size=7b tp=3 scheme=vanilla", "tp", "2 4"},                 // rank 1024, vocabulary 32000
+		{"tp=3 scheme=vanilla rank=96", "tp", "2 4"},                 // the vocabulary still
+		{"tp=8 variant=full", "tp", "4"},                             // heads 4
+		{"tp=3 variant=full vocab=258 ff=351 heads=3 d=126", "", ""}, // d need not divide
+		{"size=30b tp=128", "tp", "64"},
+		{"heads=3", "heads", "2 4"},
+		{"heads=128", "heads", "64"},
+		{"d=127 rank=32", "d", "120 128"},
+		{"rank=200", "rank-attn rank-mlp", "128"},
+		{"rank=200 scheme=vanilla tp=2", "rank-attn rank-mlp", "128"},
+		{"variant=full scheme=btp", "scheme", "full-rank"},
+		{"variant=cola scheme=full-rank", "scheme", "btp vanilla"},
+		{"variant=lax pp=2 dp=2 zero=1 sp=on recompute=full", "variant pp dp zero sp recompute", "cola svd"},
+		{"eval-every=1 eval-data=x checkpoint-every=5 resume=r where=slurm nodes=2 device=cuda",
+			"device eval-data eval-every checkpoint-every resume where nodes", "cpu"},
+		{"variant=full recompute=low-rank", "", ""},
+		{"dtype=bf16", "dtype", "fp32"},
+		{"steps=0 tp=0 lr=-1 beta1=1 eps=0", "tp steps lr beta1 eps", "1"},
+		{"micro-batch=4096 seq=4096", "micro-batch", "1024"},
+		{"layers=-3 seq=2000000", "layers seq", "1"},
+		{"data=", "data", "embedded"},
+	} {
+		vs := mustResolve(t, strings.Fields(tc.set)...).Validate(Machine{})
+		if got := strings.Join(keysOf(vs), " "); got != tc.keys {
+			t.Errorf("%q: violations of %q, want %q: %v", tc.set, got, tc.keys, vs)
+			continue
+		}
+		if len(vs) > 0 && strings.Join(vs[0].Nearest, " ") != tc.near {
+			t.Errorf("%q: nearest %q, want %q", tc.set, vs[0].Nearest, tc.near)
+		}
+	}
+}
+
+func TestValidateMachine(t *testing.T) {
+	e := mustResolve(t, "tp=4")
+	vs := e.Validate(Machine{MemBytes: 1 << 30, NeedBytes: 3 << 30, Cores: 2})
+	if len(vs) != 2 || vs[0].Key != "micro-batch" || !strings.Contains(vs[0].Reason, "3.0 GiB") || !vs[1].Warning {
+		t.Fatalf("%v", vs)
+	}
+	var invalid *InvalidError
+	if err := Invalid(vs); !errors.As(err, &invalid) || len(invalid.Violations) != 1 {
+		t.Errorf("%v", err)
+	}
+	if err := Invalid(vs[1:]); err != nil {
+		t.Errorf("a warning is an error: %v", err)
+	}
+	for set, key := range map[string]string{"size=7b": "seq", "micro-batch=1": "size"} {
+		if vs := mustResolve(t, set).Validate(Machine{MemBytes: 1, NeedBytes: 2}); len(vs) != 1 || vs[0].Key != key {
+			t.Errorf("%s: %v", set, vs)
+		}
+	}
+}
+
+// Setting a key to one of the nearest values mends that key, whatever else is wrong.
+func TestNearestValuesWork(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	pick := func(of ...string) string { return of[rng.IntN(len(of))] }
+	for range 20000 {
+		e := Default()
+		for _, kv := range [][2]string{
+			{"size", pick(presetNames()...)}, {"variant", pick("cola", "svd", "full", "lax", "relora")}, {"scheme", pick("auto", "btp", "vanilla", "full-rank")},
+			{"tp", strconv.Itoa(rng.IntN(70) - 2)}, {"pp", pick("1", "1", "2", "-1")}, {"steps", pick("0", "10")}, {"beta2", pick("0.5", "1", "-1")},
+			{"d", pick("auto", "127", "4096", "100", "66000", "6")}, {"heads", pick("auto", "7", "12", "200000", "3")}, {"ff", pick("auto", "5461", "1")},
+			{"vocab", pick("auto", "32001", "1")}, {"rank", pick("auto", "33", "9000")}, {"rank-mlp", pick("auto", "48")}, {"dtype", pick("auto", "bf16")},
+			{"micro-batch", pick("auto", "4000", "-1")}, {"seq", pick("auto", "5000", "3000000")}, {"recompute", pick("none", "full")}, {"norm-eps", pick("1e-5", "0", "2")},
+		} {
+			if err := e.Set(kv[0], kv[1]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r, err := e.Resolve()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range r.Validate(Machine{}) {
+			for _, n := range v.Nearest {
+				mended := r
+				if err := mended.Set(v.Key, n); err != nil {
+					t.Fatalf("%v: %v", v, err)
+				}
+				for _, w := range mended.Validate(Machine{}) {
+					if w.Key == v.Key && w.Rule == v.Rule {
+						t.Fatalf("%v: with %s: %v", v, n, w)
+					}
+				}
+			}
+			if len(v.Nearest) == 0 && !slices.Contains([]string{"heads"}, v.Key) {
+				t.Fatalf("%v: no way out", v)
+			}
+		}
+	}
+}
+
+func TestViolationString(t *testing.T) {
+	got := mustResolve(t, "size=7b", "tp=3").Validate(Machine{})[0].String()
+	want := "tp 3: under btp tp must divide heads (32), d (4096), ff (11008) and vocab (32000); nearest: 2 or 4"
+	if got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestFormatBytes(t *testing.T) {
+	for n, want := range map[int64]string{0: "0 B", 1023: "1023 B", 1536: "1.5 KiB", 3 << 30: "3.0 GiB", 1 << 62: "4.0 EiB"} {
+		if got := FormatBytes(n); got != want {
+			t.Errorf("%d: %q, want %q", n, got, want)
+		}
+	}
+}
