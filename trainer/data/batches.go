@@ -1,0 +1,55 @@
+package data
+
+import (
+	"fmt"
+	"math/bits"
+)
+
+// Batches draws the samples of each step: sample i of step k starts at a position that is a function
+// of (seed, k, i) and of nothing else. No state means that every rank can compute any sample, that the
+// layout of ranks does not matter, and that a resumed run goes on where it was.
+type Batches struct {
+	Source  *Source
+	Seed    uint64
+	Seq     int // tokens per sample that are predicted; a sample has one more
+	Samples int // samples per step, over all micro-batches and data-parallel ranks
+}
+
+// Start is the position of the first token of a sample. step counts from 1, index from 0.
+func (b *Batches) Start(step, index int) int64 {
+	starts := uint64(b.Source.Tokens() - int64(b.Seq))
+	// The high half of a product maps 64 random bits to [0, starts) with a bias below starts/2^64.
+	hi, _ := bits.Mul64(random(b.Seed, uint64(step), uint64(index)), starts)
+	return int64(hi)
+}
+
+// Fill writes the step's samples one after the other, Seq+1 tokens each, into dst.
+func (b *Batches) Fill(dst []int32, step int) error {
+	n := b.Seq + 1
+	if len(dst) != b.Samples*n {
+		return fmt.Errorf("data: room for %d tokens, %d samples of %d need %d", len(dst), b.Samples, n, b.Samples*n)
+	}
+	for i := range b.Samples {
+		if err := b.Source.Read(dst[i*n:(i+1)*n], b.Start(step, i)); err != nil {
+			return fmt.Errorf("step %d, sample %d: %w", step, i, err)
+		}
+	}
+	return nil
+}
+
+// random is a counter-based generator: 64 bits that are a pure function of the key. Each word is mixed
+// in by the finalizer of SplitMix64, whose avalanche makes neighbouring counters unrelated.
+func random(key ...uint64) uint64 {
+	const golden = 0x9e3779b97f4a7c15
+	h := uint64(0x626f6f7374646174) // keeps these draws apart from other uses of a seed
+	for _, k := range key {
+		h = mix(h + golden + mix(k+golden))
+	}
+	return h
+}
+
+func mix(x uint64) uint64 {
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
