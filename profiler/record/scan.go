@@ -142,7 +142,7 @@ func intValue(v []byte) int64 {
 	if neg {
 		d = v[1:]
 	}
-	if len(d) == 0 || len(d) > 18 {
+	if len(d) == 0 || len(d) > 19 {
 		return roundValue(v)
 	}
 	var n int64
@@ -151,6 +151,9 @@ func intValue(v []byte) int64 {
 			return roundValue(v)
 		}
 		n = n*10 + int64(c-'0')
+	}
+	if n < 0 { // 19 digits can be too many
+		return roundValue(v)
 	}
 	if neg {
 		return -n

@@ -1,0 +1,162 @@
+package record
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+)
+
+// RollupStep is one step over the ranks: a record of rollup.bin.
+type RollupStep struct {
+	Step    int64
+	TSNanos int64 // Unix time of the step's latest end
+	Ranks   int   // how many ranks reported it
+	Slowest int   // rank with the largest wall time
+	Flags   Flags // of any rank
+
+	WallMinNanos, WallP50Nanos, WallP95Nanos, WallMaxNanos int64
+
+	// Means over the ranks that know the value, in nanoseconds; NaN: none does.
+	Compute, Comm, Exposed, Overlap, Wait, Mem, Idle float32
+
+	Loss        float64 // of the lowest rank that knows it; NaN: none does
+	GradNorm    float32
+	LR          float32
+	Tokens      int64 // this and the rest: largest of the ranks; Unknown: none knows
+	CommBytes   int64
+	Collectives int64
+	MemBytes    int64
+}
+
+// The file is a header (magic, version, record size) of rollupHeader bytes and records of
+// rollupRecord bytes, little-endian. A record that a crash cut short is left out.
+const (
+	rollupMagic  = "BTROLLUP"
+	rollupHeader = 64
+	rollupRecord = 128
+)
+
+func rollupHead() []byte {
+	b := make([]byte, rollupHeader)
+	copy(b, rollupMagic)
+	binary.LittleEndian.PutUint32(b[8:], Schema)
+	binary.LittleEndian.PutUint32(b[12:], rollupRecord)
+	return b
+}
+
+func checkRollupHead(b []byte) error {
+	if len(b) < rollupHeader || string(b[:8]) != rollupMagic {
+		return errors.New("not a rollup")
+	}
+	if v := binary.LittleEndian.Uint32(b[8:]); v > Schema {
+		return fmt.Errorf("rollup of schema %d: %w", v, ErrNewerSchema)
+	}
+	if n := binary.LittleEndian.Uint32(b[12:]); n != rollupRecord {
+		return fmt.Errorf("rollup with records of %d bytes, want %d", n, rollupRecord)
+	}
+	return nil
+}
+
+func (r *RollupStep) put(b []byte) {
+	le := binary.LittleEndian
+	le.PutUint32(b[0:], uint32(r.Step))
+	le.PutUint32(b[4:], uint32(r.Ranks))
+	le.PutUint64(b[8:], uint64(r.TSNanos))
+	for i, v := range [...]int64{r.WallMinNanos, r.WallP50Nanos, r.WallP95Nanos, r.WallMaxNanos} {
+		le.PutUint64(b[16+8*i:], uint64(v))
+	}
+	le.PutUint32(b[48:], uint32(r.Slowest))
+	le.PutUint32(b[52:], uint32(r.Flags))
+	for i, v := range [...]float32{r.Compute, r.Comm, r.Exposed, r.Overlap, r.Wait, r.Mem, r.Idle} {
+		le.PutUint32(b[56+4*i:], math.Float32bits(v))
+	}
+	le.PutUint32(b[84:], uint32(int32(r.Collectives)))
+	le.PutUint64(b[88:], math.Float64bits(r.Loss))
+	le.PutUint32(b[96:], math.Float32bits(r.GradNorm))
+	le.PutUint32(b[100:], math.Float32bits(r.LR))
+	for i, v := range [...]int64{r.Tokens, r.CommBytes, r.MemBytes} {
+		le.PutUint64(b[104+8*i:], uint64(v))
+	}
+}
+
+func (r *RollupStep) get(b []byte) {
+	le := binary.LittleEndian
+	r.Step, r.Ranks = int64(le.Uint32(b[0:])), int(le.Uint32(b[4:]))
+	r.TSNanos = int64(le.Uint64(b[8:]))
+	for i, p := range [...]*int64{&r.WallMinNanos, &r.WallP50Nanos, &r.WallP95Nanos, &r.WallMaxNanos} {
+		*p = int64(le.Uint64(b[16+8*i:]))
+	}
+	r.Slowest, r.Flags = int(le.Uint32(b[48:])), Flags(le.Uint32(b[52:]))
+	for i, p := range [...]*float32{&r.Compute, &r.Comm, &r.Exposed, &r.Overlap, &r.Wait, &r.Mem, &r.Idle} {
+		*p = math.Float32frombits(le.Uint32(b[56+4*i:]))
+	}
+	r.Collectives = int64(int32(le.Uint32(b[84:])))
+	r.Loss = math.Float64frombits(le.Uint64(b[88:]))
+	r.GradNorm, r.LR = math.Float32frombits(le.Uint32(b[96:])), math.Float32frombits(le.Uint32(b[100:]))
+	for i, p := range [...]*int64{&r.Tokens, &r.CommBytes, &r.MemBytes} {
+		*p = int64(le.Uint64(b[104+8*i:]))
+	}
+}
+
+// LastRollup reads the last n steps of the run's rollup. A run without one has none.
+func LastRollup(dir string, n int) ([]RollupStep, error) {
+	return ReadRollup(dir, -n, n)
+}
+
+// ReadRollup reads up to n records from index on; a negative index counts from the end. A run
+// without a rollup has none.
+func ReadRollup(dir string, index, n int) ([]RollupStep, error) {
+	path := RollupPath(dir)
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	defer f.Close()
+	total, err := rollupLen(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if index < 0 {
+		index = max(0, total+index)
+	}
+	n = max(0, min(n, total-index))
+	out := make([]RollupStep, n)
+	buf := make([]byte, min(n, 2048)*rollupRecord)
+	for i := 0; i < n; {
+		m := min(n-i, 2048)
+		if _, err := f.ReadAt(buf[:m*rollupRecord], rollupHeader+int64(index+i)*rollupRecord); err != nil {
+			return nil, fmt.Errorf("read %s: %w", path, err)
+		}
+		for j := range m {
+			out[i+j].get(buf[j*rollupRecord:])
+		}
+		i += m
+	}
+	return out, nil
+}
+
+// rollupLen checks the header and counts the whole records. A file that holds less than a header has none yet.
+func rollupLen(f *os.File) (int, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	if info.Size() < rollupHeader {
+		return 0, nil
+	}
+	head := make([]byte, rollupHeader)
+	if _, err := f.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
+		return 0, err
+	}
+	if err := checkRollupHead(head); err != nil {
+		return 0, err
+	}
+	return int((info.Size() - rollupHeader) / rollupRecord), nil
+}

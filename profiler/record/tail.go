@@ -1,0 +1,142 @@
+package record
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// maxLine bounds a record. Longer lines are skipped: no writer of ours makes them.
+const maxLine = 1 << 20
+
+// Tailer follows a file of lines by polling, which works on network file systems too. It hands out
+// whole lines only; a last line without its newline waits. A file that became shorter or was
+// replaced is read from its start. Used by one goroutine.
+type Tailer struct {
+	path string
+	off  int64
+	info fs.FileInfo
+	buf  []byte
+	skip bool // within a line longer than maxLine
+}
+
+// NewTailer follows path from its start. The file need not be there yet.
+func NewTailer(path string) *Tailer { return &Tailer{path: path} }
+
+// Path is the file that is followed.
+func (t *Tailer) Path() string { return t.path }
+
+// Offset is how far the file was read: the end of the last whole line.
+func (t *Tailer) Offset() int64 { return t.off }
+
+// SkipTo goes to a byte offset, which should be the start of a line.
+func (t *Tailer) SkipTo(off int64) { t.off, t.skip = off, false }
+
+// SkipToLast leaves out what is there but for about the last n bytes, from the start of a line on.
+func (t *Tailer) SkipToLast(n int64) error {
+	info, err := os.Stat(t.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("look at %s: %w", t.path, err)
+	}
+	if info.Size() <= n {
+		t.SkipTo(0)
+		return nil
+	}
+	// One byte earlier, so that a line that starts exactly there is kept.
+	t.off, t.skip = info.Size()-n-1, true
+	return nil
+}
+
+// Poll reads up to about budget bytes of new whole lines. line gets each without its newline; it
+// must not keep the slice. more reports that there was more than the budget.
+func (t *Tailer) Poll(budget int, line func([]byte)) (more bool, err error) {
+	f, err := os.Open(t.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("open %s: %w", t.path, err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return false, fmt.Errorf("look at %s: %w", t.path, err)
+	}
+	if info.Size() < t.off || t.info != nil && !os.SameFile(t.info, info) {
+		t.off, t.skip = 0, false
+	}
+	t.info = info
+	defer t.shrink()
+	for budget > 0 && t.off < info.Size() {
+		n, err := t.chunk(f, min(int64(max(budget, 512)), info.Size()-t.off), line)
+		if err != nil {
+			return false, fmt.Errorf("read %s at byte %d: %w", t.path, t.off, err)
+		}
+		if n == 0 {
+			return false, nil
+		}
+		budget -= n
+	}
+	return t.off < info.Size(), nil
+}
+
+// shrink lets a large buffer go: there may be a thousand files to follow.
+func (t *Tailer) shrink() {
+	if cap(t.buf) > 32<<10 {
+		t.buf = nil
+	}
+}
+
+// tailChunk is how much is read at once.
+const tailChunk = 256 << 10
+
+// chunk reads at most n bytes and hands out their whole lines. It returns how far it came; 0 means
+// that the line there has no end yet.
+func (t *Tailer) chunk(f *os.File, n int64, line func([]byte)) (int, error) {
+	n = min(n, tailChunk)
+	for {
+		if int64(cap(t.buf)) < n {
+			t.buf = make([]byte, max(n, 4096))
+		}
+		got, err := f.ReadAt(t.buf[:n], t.off)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return 0, err
+		}
+		data := t.buf[:got]
+		end := bytes.LastIndexByte(data, '\n') + 1
+		if end > 0 {
+			t.lines(data[:end], line)
+			t.off += int64(end)
+			return end, nil
+		}
+		if t.skip || got >= maxLine {
+			t.skip = true
+			t.off += int64(got)
+			return got, nil
+		}
+		if int64(got) < n || err != nil {
+			return 0, nil
+		}
+		n *= 2
+	}
+}
+
+func (t *Tailer) lines(data []byte, line func([]byte)) {
+	if t.skip {
+		data = data[bytes.IndexByte(data, '\n')+1:]
+		t.skip = false
+	}
+	for len(data) > 0 {
+		i := bytes.IndexByte(data, '\n')
+		if i > 0 {
+			line(data[:i:i])
+		}
+		data = data[i+1:]
+	}
+}
