@@ -2,8 +2,13 @@ package main
 
 import "github.com/spf13/cobra"
 
-// commands are made in this order, which is also the order within a group of the help.
+// commands are made in this order.
 var commands = []func(*app) *cobra.Command{
+	newRuns,
+	newShow,
+	newLogs,
+	newTag,
+	newRm,
 	newVersion,
 	newCompletion,
 }

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"boost-tui/docs"
+	"boost-tui/experiment"
+)
+
+// The pages name keys, shapes and commands for people; these tests keep them true.
+
+func page(t *testing.T, name string) string {
+	t.Helper()
+	data, err := fs.ReadFile(docs.FS, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func TestDocsNameEveryKeyAndPreset(t *testing.T) {
+	text := page(t, "experiment.md")
+	for _, k := range experiment.Keys() {
+		if k.Section != "" && !strings.Contains(text, "`"+k.Name+"`") {
+			t.Errorf("experiment.md does not explain the key %s", k.Name)
+		}
+	}
+	for _, p := range experiment.Presets() {
+		row := fmt.Sprintf("| %s | %d | %d | %d | %d | %d | %d |", p.Name, p.D, p.Layers, p.Heads, p.FF, p.Vocab, p.Rank)
+		if !strings.Contains(text, row) {
+			t.Errorf("experiment.md has no row %q", row)
+		}
+	}
+}
+
+// A link between pages, or from the README, leads somewhere.
+func TestDocsLinks(t *testing.T) {
+	pages, err := fs.Glob(docs.FS, "*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range pages {
+		for _, part := range strings.Split(page(t, name), "](")[1:] {
+			target, _, _ := strings.Cut(part, ")")
+			target, _, _ = strings.Cut(target, "#")
+			if target == "" || strings.Contains(target, "://") {
+				continue
+			}
+			if _, err := fs.Stat(docs.FS, target); err != nil {
+				t.Errorf("%s links to %s: %v", name, target, err)
+			}
+		}
+	}
+}
+
+// The pages are what a run without data trains on, so they must be enough of it.
+func TestDocsAreEnoughToTrainOn(t *testing.T) {
+	pages, err := fs.Glob(docs.FS, "*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	total := 0
+	for _, name := range pages {
+		total += len(page(t, name))
+	}
+	const enough = 60_000
+	if total < enough {
+		t.Errorf("%d bytes in %d pages, want %d", total, len(pages), enough)
+	}
+}

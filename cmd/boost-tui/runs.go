@@ -1,0 +1,70 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"boost-tui/runner"
+	"boost-tui/tui/format"
+)
+
+func newRuns(a *app) *cobra.Command {
+	var state, tag string
+	cmd := &cobra.Command{
+		Use: "runs", Short: "List the runs of the store, the latest first", GroupID: groupStore, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := a.store()
+			if err != nil {
+				return err
+			}
+			infos, errs := s.List(cmd.Context())
+			if infos == nil && len(errs) > 0 {
+				return errs[0]
+			}
+			views := []runView{}
+			for i := len(infos) - 1; i >= 0; i-- {
+				v := viewOf(infos[i])
+				if (state == "" || v.State == state) && (tag == "" || slices.Contains(v.Tags, tag)) {
+					views = append(views, v)
+				}
+			}
+			if a.json {
+				return a.printJSON(views)
+			}
+			return a.printRuns(s, views)
+		},
+	}
+	cmd.Flags().StringVar(&state, "state", "", "only runs in this state: pending, running, finished, failed, cancelled, lost")
+	cmd.Flags().StringVar(&tag, "tag", "", "only runs with this tag")
+	return cmd
+}
+
+func (a *app) printRuns(s *runner.Store, views []runView) error {
+	if len(views) == 0 {
+		a.note("no runs in %s; `boost-tui run` makes one", s.Root)
+		return nil
+	}
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "RUN\tSTATE\tSTEP\tLOSS\tSTARTED\tNAME\tTAGS")
+	for _, v := range views {
+		step, loss := "-", "-"
+		if v.Step != nil {
+			step = fmt.Sprintf("%d/%d", *v.Step, v.Steps)
+		}
+		if v.Loss != nil {
+			loss = fmt.Sprintf("%.4f", *v.Loss)
+		}
+		state := v.State
+		if v.Error != "" {
+			state += " (" + runner.Clean(v.Error) + ")"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", v.ID, state, step, loss, format.When(v.Created, time.Now()),
+			runner.Clean(v.Name), runner.Clean(strings.Join(v.Tags, ",")))
+	}
+	return w.Flush()
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"boost-tui/experiment"
+	"boost-tui/runner"
+	"boost-tui/runner/protocol"
+	"boost-tui/tui/format"
+)
+
+// showView is the JSON of `show`: the run, what it was asked to do, and how each rank ended.
+type showView struct {
+	runView
+	Experiment experiment.Experiment `json:"experiment"`
+	Predicted  *runner.Predicted     `json:"predicted,omitempty"`
+	Versions   runner.Versions       `json:"versions"`
+	Hosts      []string              `json:"hosts"`
+	Argv       []string              `json:"argv,omitempty"`
+	Ranks      []protocol.ExitRecord `json:"ranks"`
+	Summary    json.RawMessage       `json:"summary,omitempty"`
+}
+
+func newShow(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use: "show RUN", Short: "Show what a run is and how it ended", GroupID: groupStore,
+		Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeOneRun,
+		RunE: func(_ *cobra.Command, args []string) error {
+			_, in, err := a.findReadable(args[0])
+			if err != nil {
+				return err
+			}
+			v := showView{runView: viewOf(in), Experiment: in.Run.Experiment, Predicted: in.Run.Predicted, Versions: in.Run.Versions,
+				Hosts: in.Run.Hosts, Argv: in.Run.Argv, Ranks: []protocol.ExitRecord{}}
+			if in.Result != nil {
+				v.Summary = in.Result.Summary
+			}
+			for r := range in.Run.World() {
+				switch e, err := protocol.ReadExit(in.Dir, r); {
+				case err == nil:
+					v.Ranks = append(v.Ranks, e)
+				case !errors.Is(err, fs.ErrNotExist):
+					a.note("rank %d: %v", r, err)
+				}
+			}
+			if a.json {
+				return a.printJSON(v)
+			}
+			return a.printShow(v)
+		},
+	}
+}
+
+func (a *app) printShow(v showView) error {
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	line := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(w, "%s\t%s\n", name, runner.Clean(value))
+		}
+	}
+	line("run", v.ID)
+	line("name", v.Name)
+	line("state", v.State)
+	line("cause", v.Cause)
+	line("what", fmt.Sprintf("%s %s, %s, tp %d", v.Size, v.Variant, v.Scheme, v.TP))
+	if v.Step != nil {
+		at := fmt.Sprintf("%d of %d", *v.Step, v.Steps)
+		if v.Loss != nil {
+			at += fmt.Sprintf(", loss %.4f", *v.Loss)
+		}
+		line("step", at)
+	}
+	line("started", v.Created.Local().Format(time.DateTime))
+	if v.Ended != nil {
+		line("ended", v.Ended.Local().Format(time.DateTime)+", after "+format.Duration(v.Ended.Sub(v.Created)))
+	}
+	if p := v.Predicted; p != nil {
+		line("planned", fmt.Sprintf("%s parameters, %s per rank, %s communicated per step",
+			format.SI(float64(p.Parameters)), format.Bytes(p.MemBytes), format.Bytes(p.CommBytesPerStep)))
+	}
+	line("blas", v.Versions.BLAS)
+	line("hosts", strings.Join(v.Hosts, ", "))
+	line("tags", strings.Join(v.Tags, ", "))
+	line("note", v.Note)
+	line("command", strings.Join(v.Argv, " "))
+	line("folder", v.Dir)
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, e := range v.Ranks {
+		if e.OK() {
+			continue
+		}
+		how := fmt.Sprintf("exit code %d", e.Code)
+		if e.Signal != "" {
+			how = e.Signal
+		}
+		if err := a.print("\nrank %d: %s: %s\n", e.Rank, runner.Clean(how), runner.Clean(e.Cause)); err != nil {
+			return err
+		}
+		if e.Step > 0 || e.Operation != "" {
+			if err := a.print("  at step %d, %s\n", e.Step, runner.Clean(e.Operation)); err != nil {
+				return err
+			}
+		}
+		for _, l := range e.LogTail {
+			if err := a.print("  | %s\n", runner.Clean(l)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

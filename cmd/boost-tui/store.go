@@ -1,0 +1,113 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"boost-tui/profiler/record"
+	"boost-tui/runner"
+)
+
+// store opens the folder of runs that the command line names.
+func (a *app) store() (*runner.Store, error) {
+	root, err := runner.DefaultRoot(a.runs)
+	if err != nil {
+		return nil, usage(err)
+	}
+	return runner.NewStore(root), nil
+}
+
+// find reads a run that the user named. An id that fits nothing, or too much, is wrong input.
+func (a *app) find(id string) (*runner.Store, runner.Info, error) {
+	s, err := a.store()
+	if err != nil {
+		return nil, runner.Info{}, err
+	}
+	in, err := s.Load(id)
+	if err != nil {
+		return nil, in, usage(err)
+	}
+	return s, in, nil
+}
+
+// findReadable is find of a run whose files can be understood.
+func (a *app) findReadable(id string) (*runner.Store, runner.Info, error) {
+	s, in, err := a.find(id)
+	if err == nil && in.Err != nil {
+		err = fmt.Errorf("run %s: %w", in.ID, in.Err)
+	}
+	return s, in, err
+}
+
+// completeRuns offers the ids of the store, the latest first.
+func (a *app) completeRuns(cmd *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
+	s, err := a.store()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	infos, _ := s.List(cmd.Context())
+	var ids []string
+	for i := len(infos) - 1; i >= 0; i-- {
+		ids = append(ids, cobra.CompletionWithDesc(infos[i].ID, string(infos[i].State)))
+	}
+	return ids, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+}
+
+// completeOneRun is completeRuns for commands that take one run.
+func (a *app) completeOneRun(cmd *cobra.Command, given []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	if len(given) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return a.completeRuns(cmd, given, prefix)
+}
+
+// runView is a run in the JSON of `runs` and `show`.
+type runView struct {
+	ID      string     `json:"id"`
+	Name    string     `json:"name,omitempty"`
+	State   string     `json:"state"`
+	Cause   string     `json:"cause,omitempty"`
+	Size    string     `json:"size,omitempty"`
+	Variant string     `json:"variant,omitempty"`
+	Scheme  string     `json:"scheme,omitempty"`
+	TP      int        `json:"tp,omitempty"`
+	Step    *int64     `json:"step,omitempty"`  // last step that the rollup knows
+	Steps   int        `json:"steps,omitempty"` // of the schedule
+	Loss    *float64   `json:"loss,omitempty"`  // at that step
+	Created time.Time  `json:"created"`
+	Ended   *time.Time `json:"ended,omitempty"`
+	Tags    []string   `json:"tags"`
+	Note    string     `json:"note,omitempty"`
+	Dir     string     `json:"dir"`
+	Error   string     `json:"error,omitempty"` // what of the run could not be read
+}
+
+func viewOf(in runner.Info) runView {
+	e := in.Run.Experiment
+	v := runView{
+		ID: in.ID, Name: in.Run.Name, State: string(in.State), Cause: in.Cause, Size: e.Model.Size, Variant: string(e.Model.Variant),
+		Scheme: string(e.Parallel.Scheme), TP: e.Parallel.TP, Steps: e.Train.Steps, Created: in.Run.Created,
+		Tags: append([]string{}, in.Tags...), Note: in.Note, Dir: in.Dir,
+	}
+	if !in.Ended.IsZero() {
+		v.Ended = &in.Ended
+	}
+	if in.Err != nil {
+		v.Error = in.Err.Error()
+	}
+	last, err := record.LastRollup(in.Dir, 1)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && v.Error == "" {
+		v.Error = err.Error()
+	}
+	if len(last) == 1 {
+		v.Step = &last[0].Step
+		if loss := last[0].Loss; loss == loss {
+			v.Loss = &loss
+		}
+	}
+	return v
+}
