@@ -1,0 +1,98 @@
+// Package keys turns what a terminal sends into key events and holds the
+// bindings. One table of bindings serves dispatch, the hint line and the help
+// overlay, so they cannot disagree.
+package keys
+
+import "strings"
+
+// Binding says what keys do. Keys are event names as Event.Name gives them;
+// several keys may share a binding.
+type Binding struct {
+	Keys  []string
+	Hint  string // one or two words for the hint line; empty: only in the help
+	Help  string // a sentence for the help overlay
+	Group string // heading in the help overlay
+	// Danger marks actions that end or delete something. They need a capital
+	// letter, ask before they act, and are off in read-only mode.
+	Danger bool
+}
+
+// Label is the key as a reader types it, several joined by "/".
+func (b Binding) Label() string {
+	names := make([]string, len(b.Keys))
+	for i, k := range b.Keys {
+		names[i] = Display(k)
+	}
+	return strings.Join(names, "/")
+}
+
+// Entry is a binding with what it does. Do is whatever the owner dispatches:
+// usually func(*Model) tea.Cmd.
+type Entry[F any] struct {
+	Binding
+	Do F
+}
+
+// Table is an ordered set of entries. The first entry that holds a key wins.
+type Table[F any] []Entry[F]
+
+// Find returns the entry for an event.
+func (t Table[F]) Find(e Event) (Entry[F], bool) {
+	if e.Paste {
+		return Entry[F]{}, false
+	}
+	for _, entry := range t {
+		for _, k := range entry.Keys {
+			if k == e.Name {
+				return entry, true
+			}
+		}
+	}
+	return Entry[F]{}, false
+}
+
+// Bindings lists the table for hints and help.
+func (t Table[F]) Bindings() []Binding {
+	out := make([]Binding, len(t))
+	for i, e := range t {
+		out[i] = e.Binding
+	}
+	return out
+}
+
+// Unsafe lists the bindings that break the rule that nothing destructive hangs
+// on a single lower-case letter, a control key or an alt key.
+func Unsafe(bindings []Binding) []string {
+	var out []string
+	for _, b := range bindings {
+		for _, k := range b.Keys {
+			lower := len(k) == 1 && k >= "a" && k <= "z"
+			if strings.HasPrefix(k, "alt+") || (b.Danger && (lower || strings.HasPrefix(k, "ctrl+"))) {
+				out = append(out, k+": "+b.Help)
+			}
+		}
+	}
+	return out
+}
+
+// Display writes a key's name for readers.
+func Display(name string) string {
+	switch name {
+	case "left":
+		return "←"
+	case "right":
+		return "→"
+	case "up":
+		return "↑"
+	case "down":
+		return "↓"
+	case "pgup":
+		return "PgUp"
+	case "pgdown":
+		return "PgDn"
+	}
+	if rest, ok := strings.CutPrefix(name, "ctrl+"); ok {
+		return "^" + strings.ToUpper(rest)
+	}
+	return name
+}

@@ -1,0 +1,44 @@
+package screen
+
+import (
+	"context"
+	"time"
+
+	"boost-tui/experiment"
+	"boost-tui/runner"
+	"boost-tui/tui/theme"
+)
+
+// Store is what the screens need of the store of runs; *runner.Store is one.
+// Every method touches files and belongs in a Cmd.
+type Store interface {
+	List(context.Context) ([]runner.Info, []error)
+	Load(id string) (runner.Info, error)
+	Tag(id string, add, remove []string) error
+	Note(id, text string) error
+	Remove(id string) error
+}
+
+// Env is what a screen gets from outside. It is passed once, to Init; the
+// theme may change later by msg.Theme.
+type Env struct {
+	Store Store
+	// Launch starts a detached run and returns its ID. after, when not empty,
+	// is a run whose end it waits for.
+	Launch func(ctx context.Context, e experiment.Experiment, after string) (id string, err error)
+	// Cancel ends a run.
+	Cancel func(ctx context.Context, id string) error
+	// Export writes the CSV files of runs under a folder, which must be new
+	// unless force is set, and returns the paths.
+	Export func(ctx context.Context, ids []string, to string, force bool) ([]string, error)
+
+	Machine  experiment.Machine // memory and cores; 0 where unknown
+	Theme    theme.Theme
+	Now      func() time.Time
+	After    After
+	ReadOnly bool   // nothing may be launched, cancelled, deleted or noted
+	Host     string // of this machine
+	WorkDir  string // exports go below it
+	// Logf notes something in the UI's log file. It may be called from Cmds.
+	Logf func(format string, args ...any)
+}

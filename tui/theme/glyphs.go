@@ -1,0 +1,44 @@
+package theme
+
+// Glyphs are the characters that carry meaning. Meaning is in the glyph first
+// and in its colour second, so that a colour-blind reader, a monochrome
+// terminal and a stripped capture all show the same.
+type Glyphs struct {
+	// Parts of a step.
+	Compute, Overlap, Exposed, Memory, Idle string
+	// States of a run.
+	Pending, Running, Finished, Failed, Cancelled, Lost string
+	// Frames.
+	H, V, TopLeft, TopRight, BottomLeft, BottomRight string
+	// Small signs.
+	Cursor, Mark, Baseline, Vanilla, Up, Down, Left, Right, Ellipsis, Dash, Times, Check, Cross, Warn, Dot, Caret string
+	// Bars: full cell, empty cell and eighths from 1/8 to 7/8 (empty in ASCII).
+	Full, Empty string
+	Eighths     []string
+	// Sparkline steps, lowest first.
+	Spark []string
+	// Axes.
+	AxisV, AxisTick, AxisCorner, AxisH, CursorV string
+}
+
+// Unicode is the default set: every rune is one cell wide.
+var unicodeGlyphs = Glyphs{
+	Compute: "█", Overlap: "▓", Exposed: "▒", Memory: "░", Idle: "·",
+	Pending: "…", Running: "▶", Finished: "✓", Failed: "✗", Cancelled: "■", Lost: "?",
+	H: "─", V: "│", TopLeft: "┌", TopRight: "┐", BottomLeft: "└", BottomRight: "┘",
+	Cursor: "▸", Mark: "●", Baseline: "B", Vanilla: "V", Up: "▲", Down: "▼", Left: "‹", Right: "›",
+	Ellipsis: "…", Dash: "–", Times: "×", Check: "✓", Cross: "✗", Warn: "!", Dot: "·", Caret: "▏",
+	Full: "█", Empty: "░", Eighths: []string{"▏", "▎", "▍", "▌", "▋", "▊", "▉"},
+	Spark: []string{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"},
+	AxisV: "│", AxisTick: "┤", AxisCorner: "└", AxisH: "─", CursorV: "┆",
+}
+
+var asciiGlyphs = Glyphs{
+	Compute: "#", Overlap: "=", Exposed: "-", Memory: ":", Idle: ".",
+	Pending: "~", Running: ">", Finished: "+", Failed: "x", Cancelled: "o", Lost: "?",
+	H: "-", V: "|", TopLeft: "+", TopRight: "+", BottomLeft: "+", BottomRight: "+",
+	Cursor: ">", Mark: "*", Baseline: "B", Vanilla: "V", Up: "^", Down: "v", Left: "<", Right: ">",
+	Ellipsis: "~", Dash: "-", Times: "x", Check: "+", Cross: "x", Warn: "!", Dot: ".", Caret: "_",
+	Full: "#", Empty: ".", Spark: []string{"_", ".", "-", "=", "+", "*", "#"},
+	AxisV: "|", AxisTick: "+", AxisCorner: "+", AxisH: "-", CursorV: ":",
+}
