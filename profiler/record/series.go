@@ -244,7 +244,7 @@ func (s *Series) probe(f *os.File, at, size int64, atEnd bool) (Point, bool, err
 	if s.buf == nil {
 		s.buf = make([]byte, seriesChunk)
 	}
-	n, err := f.ReadAt(s.buf[:min(window, size-at)], at)
+	n, err := f.ReadAt(s.buf[:min(window+1, size-at)], at)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return found, false, fmt.Errorf("read %s: %w", s.path, err)
 	}
