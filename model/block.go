@@ -1,0 +1,97 @@
+package model
+
+import (
+	"math"
+
+	"boost-tui/kernels"
+)
+
+// block is one decoder block: weights and what its forward keeps for its backward (METHOD.md §3.8).
+type block struct {
+	layer             int
+	attnNorm, mlpNorm norm
+	qkv, o, gateUp    group
+	down              group
+	kept              kept
+}
+
+// kept is a block's activations of one micro-batch. Norm outputs and activated latents are made again.
+type kept struct {
+	x, x2        kernels.View // residual stream before attention and before the MLP, [T, res]
+	stat1, stat2 kernels.View // 1/rho of the norms, [T, 1]
+	qkv          bundle       // q and k after rope
+	attn, lse    kernels.View
+	gateUp       bundle
+	product      kernels.View
+
+	latQKV, latO, latGateUp, latDown bundle
+}
+
+// pass is one forward or backward of a micro-batch.
+type pass struct {
+	*Decoder
+	x     *kernels.Exec
+	micro int
+	layer int
+}
+
+func (p *pass) at(layer int, chunk string) {
+	p.layer = layer
+	p.x.At(layer, chunk)
+}
+
+// chunk begins the next chunk of the same block.
+func (p *pass) chunk(name string) { p.x.At(p.layer, name) }
+
+// accumulate is the factor of the weight gradients that are there: the first micro-batch overwrites them.
+func (p *pass) accumulate() float32 { return after(p.micro) }
+
+func (p *pass) scale() float32 { return float32(1 / math.Sqrt(float64(p.headDim()))) }
+
+// forward takes kept.x and writes the next block's.
+func (b *block) forward(p *pass, out kernels.View) {
+	k := &b.kept
+	p.at(b.layer, "attn.in")
+	ride := b.attnNorm.forward(p, k.x, k.stat1)
+	b.qkv.forward(p, flow{in: p.work.z, ride: ride, latent: k.latQKV, out: k.qkv, next: "attn.core"})
+	qk, hd := k.qkv.span(unit{lo: 0, hi: 2}), p.headDim()
+	p.x.Do("rope", &kernels.Rope{X: qk, Seq: p.cfg.Seq, HeadDim: hd, Theta: p.cfg.Theta})
+	p.x.Do("attention", &kernels.Attention{Q: k.qkv.part(0), K: k.qkv.part(1), V: k.qkv.part(2), O: k.attn, LSE: k.lse,
+		Seq: p.cfg.Seq, HeadDim: hd, Scale: p.scale()})
+	b.o.forward(p, flow{in: k.attn, latent: k.latO, out: single(k.x2), base: k.x, next: "attn.out"})
+	p.chunk("mlp.in")
+	ride = b.mlpNorm.forward(p, k.x2, k.stat2)
+	b.gateUp.forward(p, flow{in: p.work.z, ride: ride, latent: k.latGateUp, out: k.gateUp, next: "mlp.core"})
+	p.x.Do("swiglu", &kernels.SwiGLU{G: k.gateUp.part(0), U: k.gateUp.part(1), Y: k.product, Silu: !p.cfg.PlainGLU})
+	b.down.forward(p, flow{in: k.product, latent: k.latDown, out: single(out), base: k.x2, next: "mlp.out"})
+}
+
+// backward takes the gradient of the block's output in p.work.dx and leaves that of its input there.
+func (b *block) backward(p *pass) {
+	k, w := &b.kept, &p.work
+	p.at(b.layer, "mlp.out")
+	b.down.backward(p, reverse{dy: single(w.dx), latent: k.latDown, input: have(k.product), din: w.dproduct, next: "mlp.core"})
+	gate, up := k.gateUp.part(0), k.gateUp.part(1)
+	p.x.Do("swiglu.back", &kernels.SwiGLUBwd{G: gate, U: up, DY: w.dproduct, DG: gate, DU: up, Silu: !p.cfg.PlainGLU})
+	b.gateUp.backward(p, reverse{dy: k.gateUp, latent: k.latGateUp, input: b.mlpNorm.again(p, k.x2, k.stat2),
+		din: w.din, dot: b.mlpNorm.wanted(p), next: "mlp.in"})
+	b.mlpNorm.backward(p, k.x2, k.stat2, w.din, false)
+
+	p.chunk("attn.out")
+	b.o.backward(p, reverse{dy: single(w.dx), latent: k.latO, input: have(k.attn), din: w.dattn, next: "attn.core"})
+	b.attentionBackward(p)
+	b.qkv.backward(p, reverse{dy: w.dqkv, latent: k.latQKV, input: b.attnNorm.again(p, k.x, k.stat1),
+		din: w.din, dot: b.attnNorm.wanted(p), next: "attn.in"})
+	b.attnNorm.backward(p, k.x, k.stat1, w.din, false)
+}
+
+func (b *block) attentionBackward(p *pass) {
+	k, w, hd := &b.kept, &p.work, p.headDim()
+	p.x.Do("attention.back", &kernels.AttentionBwd{Q: k.qkv.part(0), K: k.qkv.part(1), V: k.qkv.part(2), O: k.attn, LSE: k.lse,
+		DO: w.dattn, DQ: w.dqkv.part(0), DK: w.dqkv.part(1), DV: w.dqkv.part(2), Work: w.heads,
+		Seq: p.cfg.Seq, HeadDim: hd, Scale: p.scale()})
+	p.x.Do("rope.back", &kernels.Rope{X: w.dqkv.span(unit{lo: 0, hi: 2}), Seq: p.cfg.Seq, HeadDim: hd, Theta: p.cfg.Theta, Inverse: true})
+}
+
+// have is an input that was kept.
+func have(v kernels.View) func() kernels.View { return func() kernels.View { return v } }

@@ -1,0 +1,85 @@
+package model
+
+import "boost-tui/kernels"
+
+// bundle is n matrices of equal shape, [T, c] each, in one contiguous piece of memory: side by side as one
+// [T, n·c] matrix, so that one product makes or takes them all, or one after the other.
+type bundle struct {
+	all  kernels.View
+	n    int
+	side bool
+}
+
+func (b bundle) part(i int) kernels.View { return b.span(unit{lo: i, hi: i + 1}) }
+
+// span is the unit's matrices as one view.
+func (b bundle) span(u unit) kernels.View {
+	if b.side {
+		c := b.all.Cols / b.n
+		return b.all.ColRange(u.lo*c, u.hi*c)
+	}
+	t := b.all.Rows / b.n
+	return b.all.RowRange(u.lo*t, u.hi*t)
+}
+
+// stride is the distance between the matrices in elements.
+func (b bundle) stride() int64 {
+	if b.side {
+		return int64(b.all.Cols / b.n)
+	}
+	return b.all.Len() / int64(b.n)
+}
+
+// over is a bundle of the same shape in other memory.
+func (b bundle) over(memory kernels.View) bundle {
+	b.all = kernels.Matrix(memory.Buf, memory.Offset, b.all.Rows, b.all.Cols, b.all.DType)
+	return b
+}
+
+func single(v kernels.View) bundle { return bundle{all: v, n: 1} }
+
+// unit is the linears [lo, hi) of a group that share one product and one collective: all of them when
+// grouped, else one each.
+type unit struct {
+	name   string
+	lo, hi int
+}
+
+func (u unit) count() int { return u.hi - u.lo }
+
+// arena collects the matrices of one allocation; commit fills the views in.
+type arena struct {
+	layout kernels.Layout
+	fill   []func()
+}
+
+func (a *arena) matrix(dst *kernels.View, rows, cols int) { a.typed(dst, rows, cols, kernels.F32) }
+
+func (a *arena) typed(dst *kernels.View, rows, cols int, dt kernels.DType) {
+	v := a.layout.Add(rows, cols, dt)
+	a.fill = append(a.fill, func() { *dst = *v })
+}
+
+func (a *arena) bundle(dst *bundle, n, rows, cols int, side bool) {
+	dst.n, dst.side = n, side
+	if side {
+		a.matrix(&dst.all, rows, n*cols)
+		return
+	}
+	a.matrix(&dst.all, n*rows, cols)
+}
+
+// commit allocates. The whole arena is one row of F32 elements; the gaps between matrices stay zero.
+func (a *arena) commit(dev kernels.Device, name string, symmetric bool) (kernels.View, error) {
+	if len(a.fill) == 0 {
+		return kernels.View{}, nil
+	}
+	buf, err := a.layout.Commit(dev, name, symmetric)
+	if err != nil {
+		return kernels.View{}, err
+	}
+	for _, f := range a.fill {
+		f()
+	}
+	return kernels.Matrix(buf, 0, 1, int(buf.Bytes/kernels.F32.Bytes()), kernels.F32), nil
+}

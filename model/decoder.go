@@ -1,0 +1,154 @@
+package model
+
+import (
+	"fmt"
+
+	"boost-tui/experiment"
+	"boost-tui/kernels"
+)
+
+// Decoder is one rank's part of the model on a device, with the activations of one micro-batch.
+type Decoder struct {
+	cfg  Config
+	dims dims
+	dev  kernels.Device
+	tp   kernels.Comm // nil: one rank
+
+	blocks      []block
+	finalNorm   norm
+	table, head tensor
+	params      []Param
+	byName      map[string]int
+
+	ids, targets kernels.View // tokens of the micro-batch, [T, 1]
+	last         kernels.View // output of the last block
+	finalStat    kernels.View
+	logits       kernels.View // and, after the loss, their gradient
+	lossOut      kernels.View
+	work         work
+
+	arenas  arenas
+	staging *kernels.Host
+}
+
+// tensor is a weight and its gradient.
+type tensor struct{ weight, grad kernels.View }
+
+// work is memory that every block uses anew.
+type work struct {
+	z, hidden, dlatent kernels.View
+	out                kernels.View // partial sums of o and down
+	dx, din            kernels.View // gradient of the residual stream, and of a group's input
+	dins               bundle       // vanilla, ungrouped: one input gradient per linear; the first is din
+	dattn, dproduct    kernels.View
+	dqkv               bundle
+	heads              kernels.View
+	dot, dotMore       kernels.View
+	part, parts, full  kernels.View // head input under btp: mine, everyone's, in order
+	top                kernels.View
+	sums               bundle
+}
+
+// New allocates the rank's part of the decoder. tp is the tensor-parallel communicator, nil for one rank.
+// Weights are zero until Initialize or Load.
+func New(cfg Config, dev kernels.Device, tp kernels.Comm) (*Decoder, error) {
+	size, rank := 1, 0
+	if tp != nil {
+		size, rank = tp.Size(), tp.Rank()
+	}
+	if err := cfg.Validate(size); err != nil {
+		return nil, err
+	}
+	d := &Decoder{cfg: cfg, dims: dimsOf(cfg, size, rank), dev: dev, tp: tp, blocks: make([]block, cfg.Layers), byName: map[string]int{}}
+	d.describe()
+	if err := d.allocate(); err != nil {
+		return nil, fmt.Errorf("model: %w", err)
+	}
+	d.listParams()
+	return d, nil
+}
+
+// Config is what the decoder was made from.
+func (d *Decoder) Config() Config { return d.cfg }
+
+// Tokens are the views that a micro-batch's inputs and targets are uploaded to: token ids, I32, [Batch·Seq, 1].
+func (d *Decoder) Tokens() (ids, targets kernels.View) { return d.ids, d.targets }
+
+// Loss is where Forward adds each micro-batch's share of the step's mean loss in nats, 1x1. Begin sets it to zero.
+func (d *Decoder) Loss() kernels.View { return d.lossOut }
+
+func (d *Decoder) headDim() int { return d.cfg.D / d.cfg.Heads }
+
+// describe fixes the groups' names, placements and sizes.
+func (d *Decoder) describe() {
+	c, m := d.cfg, d.dims
+	shape := func(l int, name string, inner bool, in, out, rank int, names ...string) group {
+		g := group{name: name, place: place(c.Scheme, inner), in: in, out: out, silu: c.Variant == experiment.CoLA}
+		if c.lowRank() {
+			lo, hi := m.span(rank, g.place.rank)
+			g.rank = hi - lo
+		}
+		for i, n := range names {
+			g.names = append(g.names, fmt.Sprintf("layers.%d.%s", l, n))
+			if !c.Grouped {
+				g.units = append(g.units, unit{n, i, i + 1})
+			}
+		}
+		if c.Grouped {
+			g.units = []unit{{name, 0, len(names)}}
+		}
+		return g
+	}
+	newNorm := func(name string) norm { return norm{name: name, split: m.split, online: !c.SyncNorm} }
+	for l := range d.blocks {
+		b := &d.blocks[l]
+		b.layer, b.attnNorm, b.mlpNorm = l, newNorm("attn_norm"), newNorm("mlp_norm")
+		b.qkv = shape(l, "qkv", true, m.res, m.attn, c.RankAttn, "q", "k", "v")
+		b.o = shape(l, "o", false, m.attn, m.res, c.RankAttn, "o")
+		b.gateUp = shape(l, "gate_up", true, m.res, m.ff, c.RankMLP, "gate", "up")
+		b.down = shape(l, "down", false, m.ff, m.res, c.RankMLP, "down")
+	}
+	d.finalNorm = newNorm("final_norm")
+	d.finalNorm.online = false // its statistic has no latent to ride with
+}
+
+// Begin starts a step: it clears what the micro-batches add to. The linears' gradients need no clearing, the
+// first micro-batch overwrites them.
+func (d *Decoder) Begin(x *kernels.Exec) {
+	x.Phase(kernels.Forward, 0)
+	x.At(-1, "begin")
+	x.Do("loss.zero", &kernels.Fill{X: d.lossOut})
+	x.Do("gradients.zero", &kernels.Fill{X: d.arenas.added})
+}
+
+// Forward runs micro-batch micro of the step on the tokens in Tokens, adds to Loss and leaves the logits'
+// gradient for Backward.
+func (d *Decoder) Forward(x *kernels.Exec, micro int) {
+	p := &pass{Decoder: d, x: x, micro: micro}
+	x.Phase(kernels.Forward, micro)
+	p.embed(d.blocks[0].kept.x)
+	for l := range d.blocks {
+		d.blocks[l].forward(p, d.output(l))
+	}
+	p.headForward(d.last)
+	p.loss()
+}
+
+// Backward adds the gradients of the micro-batch that Forward ran last.
+func (d *Decoder) Backward(x *kernels.Exec, micro int) {
+	p := &pass{Decoder: d, x: x, micro: micro}
+	x.Phase(kernels.Backward, micro)
+	p.headBackward(d.last)
+	for l := len(d.blocks) - 1; l >= 0; l-- {
+		d.blocks[l].backward(p)
+	}
+	p.embedBackward()
+}
+
+// output is where block l puts its result.
+func (d *Decoder) output(l int) kernels.View {
+	if l+1 < len(d.blocks) {
+		return d.blocks[l+1].kept.x
+	}
+	return d.last
+}

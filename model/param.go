@@ -1,0 +1,152 @@
+package model
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"boost-tui/kernels"
+)
+
+// Param is one parameter tensor and the rectangle of it that this rank holds. Names are METHOD.md §5's; a vector is one row.
+type Param struct {
+	Name                       string
+	Rows, Cols                 int // of the whole tensor
+	RowLo, RowHi, ColLo, ColHi int // this rank's part
+	Replicated                 bool
+	Weight, Grad               kernels.View // the part
+}
+
+// Params lists the rank's parameters in a fixed order. The caller does not change it.
+func (d *Decoder) Params() []Param { return d.params }
+
+// Param finds a parameter by name.
+func (d *Decoder) Param(name string) (Param, error) {
+	i, ok := d.byName[name]
+	if !ok {
+		return Param{}, fmt.Errorf("model: no parameter %q in variant %s", name, d.cfg.Variant)
+	}
+	return d.params[i], nil
+}
+
+func (d *Decoder) listParams() {
+	c, m := d.cfg, d.dims
+	d.add("embed.weight", c.Vocab, c.D, !m.split, m.split, d.table.weight, d.table.grad)
+	d.add("lm_head.weight", c.Vocab, c.D, true, false, d.head.weight, d.head.grad)
+	d.add("final_norm.weight", 1, c.D, false, m.split, d.finalNorm.gamma, d.finalNorm.dgam)
+	for l := range d.blocks {
+		b := &d.blocks[l]
+		d.add(fmt.Sprintf("layers.%d.attn_norm.weight", l), 1, c.D, false, m.split, b.attnNorm.gamma, b.attnNorm.dgam)
+		d.add(fmt.Sprintf("layers.%d.mlp_norm.weight", l), 1, c.D, false, m.split, b.mlpNorm.gamma, b.mlpNorm.dgam)
+		d.addGroup(&b.qkv, c.D, c.D, c.RankAttn)
+		d.addGroup(&b.o, c.D, c.D, c.RankAttn)
+		d.addGroup(&b.gateUp, c.D, c.FF, c.RankMLP)
+		d.addGroup(&b.down, c.FF, c.D, c.RankMLP)
+	}
+}
+
+// addGroup lists a group's linears; in, out and rank are global.
+func (d *Decoder) addGroup(g *group, in, out, rank int) {
+	for i, name := range g.names {
+		u := unit{lo: i, hi: i + 1}
+		if g.rank == 0 {
+			d.add(name+".weight", out, in, g.place.out, g.place.in, g.rowsOf(g.w, u), g.rowsOf(g.dw, u))
+			continue
+		}
+		d.add(name+".A", rank, in, g.place.rank, g.place.in, g.rowsOf(g.a, u), g.rowsOf(g.da, u))
+		d.add(name+".B", out, rank, g.place.out, g.place.rank, g.rowsOf(g.b, u), g.rowsOf(g.db, u))
+	}
+}
+
+func (d *Decoder) add(name string, rows, cols int, splitRows, splitCols bool, w, g kernels.View) {
+	p := Param{Name: name, Rows: rows, Cols: cols, Replicated: d.dims.tp > 1 && !splitRows && !splitCols, Weight: w, Grad: g}
+	p.RowLo, p.RowHi = d.dims.span(rows, splitRows)
+	p.ColLo, p.ColHi = d.dims.span(cols, splitCols)
+	d.byName[name] = len(d.params)
+	d.params = append(d.params, p)
+}
+
+// stagingBytes is the host memory that weights pass through.
+const stagingBytes = 1 << 20
+
+// Load sets a parameter from the whole tensor, row-major; the rank takes its part.
+func (d *Decoder) Load(ctx context.Context, name string, global []float32) error {
+	p, err := d.Param(name)
+	if err != nil {
+		return err
+	}
+	if len(global) != p.Rows*p.Cols {
+		return fmt.Errorf("model: %s has %d elements, want %dx%d", name, len(global), p.Rows, p.Cols)
+	}
+	return d.set(ctx, p, func(i int64) float32 { return global[i] })
+}
+
+// set uploads f of the global indices of the rank's part, piece by piece.
+func (d *Decoder) set(ctx context.Context, p Param, f func(global int64) float32) error {
+	width := p.ColHi - p.ColLo
+	return d.pieces(p.Weight, func(host *kernels.Host, from int, piece kernels.View) error {
+		for i := range piece.Cols {
+			r, c := (from+i)/width, (from+i)%width
+			v := f(int64(p.RowLo+r)*int64(p.Cols) + int64(p.ColLo+c))
+			binary.NativeEndian.PutUint32(host.Bytes[4*i:], math.Float32bits(v))
+		}
+		if err := d.dev.Do(kernels.Call{Label: dataLabel(p.Name)}, &kernels.Upload{Src: host, Dst: piece}); err != nil {
+			return err
+		}
+		return d.dev.Sync(ctx, d.dev.Compute())
+	})
+}
+
+// ReadWeight is the rank's part of a weight.
+func (d *Decoder) ReadWeight(ctx context.Context, name string) ([]float32, Param, error) {
+	return d.read(ctx, name, func(p Param) kernels.View { return p.Weight })
+}
+
+// ReadGrad is the rank's part of a gradient.
+func (d *Decoder) ReadGrad(ctx context.Context, name string) ([]float32, Param, error) {
+	return d.read(ctx, name, func(p Param) kernels.View { return p.Grad })
+}
+
+func (d *Decoder) read(ctx context.Context, name string, which func(Param) kernels.View) ([]float32, Param, error) {
+	p, err := d.Param(name)
+	if err != nil {
+		return nil, p, err
+	}
+	out := make([]float32, which(p).Len())
+	err = d.pieces(which(p), func(host *kernels.Host, from int, piece kernels.View) error {
+		if err := d.dev.Do(kernels.Call{Label: dataLabel(p.Name)}, &kernels.Download{Src: piece, Dst: host}); err != nil {
+			return err
+		}
+		if err := d.dev.Sync(ctx, d.dev.Compute()); err != nil {
+			return err
+		}
+		for i := range piece.Cols {
+			out[from+i] = math.Float32frombits(binary.NativeEndian.Uint32(host.Bytes[4*i:]))
+		}
+		return nil
+	})
+	return out, p, err
+}
+
+// pieces walks a contiguous tensor in parts that fit the staging memory.
+func (d *Decoder) pieces(v kernels.View, f func(host *kernels.Host, from int, piece kernels.View) error) error {
+	if d.staging == nil {
+		h, err := d.dev.Host(stagingBytes)
+		if err != nil {
+			return fmt.Errorf("model: staging memory: %w", err)
+		}
+		d.staging = h
+	}
+	flat := v.Flat()
+	for from := 0; from < flat.Cols; from += stagingBytes / 4 {
+		if err := f(d.staging, from, flat.ColRange(from, min(from+stagingBytes/4, flat.Cols))); err != nil {
+			return fmt.Errorf("model: %w", err)
+		}
+	}
+	return nil
+}
+
+func dataLabel(name string) kernels.Label {
+	return kernels.Label{Phase: kernels.Data, Layer: -1, Chunk: "weights", Op: name}
+}

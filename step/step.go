@@ -1,0 +1,213 @@
+// Package step is one whole training step as calls of a kernels.Device: micro-batches, the gradient's norm,
+// clipping and the optimizer. The trainer runs it, the planner records it. Start reading at Step.Run.
+package step
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"boost-tui/experiment"
+	"boost-tui/kernels"
+	"boost-tui/model"
+)
+
+// Config is a step: the model's and the optimizer's.
+type Config struct {
+	Model        model.Config
+	Clip         float64 // largest global gradient norm; 0: no clipping
+	Beta1, Beta2 float64 // of AdamW (METHOD.md §2)
+	Eps          float64
+	WeightDecay  float64
+}
+
+// ConfigOf is the step of a resolved experiment.
+func ConfigOf(e experiment.Experiment) Config {
+	return Config{Model: model.ConfigOf(e), Clip: e.Train.Clip, Beta1: e.Train.Beta1, Beta2: e.Train.Beta2,
+		Eps: e.Train.Eps, WeightDecay: e.Train.WeightDecay}
+}
+
+// Step is a rank's model with its optimizer.
+type Step struct {
+	cfg   Config
+	dev   kernels.Device
+	tp    kernels.Comm
+	model *model.Decoder
+	x     *kernels.Exec
+
+	m, v               kernels.View // moments, laid out as the weights
+	sumsq, norm, scale kernels.View
+	tokens, results    *kernels.Host
+}
+
+// Input is what one step works on.
+type Input struct {
+	Tokens []int32 // micro-batches x sequences x (seq+1) token ids
+	LR     float64
+	Index  int // of the step, from 1
+}
+
+// Result is what a step measured, before its update.
+type Result struct {
+	Loss     float64 // nats per token, mean over the step
+	GradNorm float64 // global L2 norm before clipping
+}
+
+// New allocates a step. tp is the tensor-parallel communicator, nil for one rank.
+func New(cfg Config, dev kernels.Device, tp kernels.Comm) (*Step, error) {
+	m, err := model.New(cfg.Model, dev, tp)
+	if err != nil {
+		return nil, err
+	}
+	s := &Step{cfg: cfg, dev: dev, tp: tp, model: m}
+	if s.x, err = kernels.NewExec(dev); err != nil {
+		return nil, fmt.Errorf("step: %w", err)
+	}
+	if err := s.allocate(); err != nil {
+		return nil, fmt.Errorf("step: %w", err)
+	}
+	return s, nil
+}
+
+func (s *Step) allocate() error {
+	var moments, small kernels.Layout
+	n := s.model.Weights().Cols
+	m, v := moments.Add(1, n, kernels.F32), moments.Add(1, n, kernels.F32)
+	if _, err := moments.Commit(s.dev, kernels.MemOptimizer, false); err != nil {
+		return err
+	}
+	sumsq, norm, scale := small.Add(1, 1, kernels.F32), small.Add(1, 1, kernels.F32), small.Add(1, 1, kernels.F32)
+	if _, err := small.Commit(s.dev, kernels.MemBuffers, s.tp != nil && s.tp.Size() > 1); err != nil {
+		return err
+	}
+	s.m, s.v, s.sumsq, s.norm, s.scale = *m, *v, *sumsq, *norm, *scale
+	c := s.cfg.Model
+	var err error
+	if s.tokens, err = s.dev.Host(int64(c.Micros) * int64(c.Rows()) * 2 * kernels.I32.Bytes()); err != nil {
+		return err
+	}
+	s.results, err = s.dev.Host(2 * kernels.F32.Bytes())
+	return err
+}
+
+// Model is the rank's part of the decoder.
+func (s *Step) Model() *model.Decoder { return s.model }
+
+// Run does one step: every micro-batch forward and backward, then the update. When the context ends, the
+// communicator is aborted so that no rank waits for this one. On a device that records, the result is zero.
+func (s *Step) Run(ctx context.Context, in Input) (Result, error) {
+	if in.Index < 1 {
+		return Result{}, fmt.Errorf("step: index %d: counts from 1", in.Index)
+	}
+	if err := s.stage(in.Tokens); err != nil {
+		return Result{}, err
+	}
+	if s.tp != nil {
+		stop := context.AfterFunc(ctx, func() { _ = s.tp.Abort() })
+		defer stop()
+	}
+	s.x.Reset()
+	s.model.Begin(s.x)
+	for micro := range s.cfg.Model.Micros {
+		s.upload(micro)
+		s.model.Forward(s.x, micro)
+		s.model.Backward(s.x, micro)
+	}
+	s.update(in)
+	s.download("loss", s.model.Loss(), 0)
+	s.download("norm", s.norm, 1)
+	if err := s.finish(ctx); err != nil {
+		return Result{}, fmt.Errorf("step %d: %w", in.Index, err)
+	}
+	return Result{Loss: s.result(0), GradNorm: s.result(1)}, nil
+}
+
+// Evaluate is the mean loss over the tokens of a step, without gradients or update.
+func (s *Step) Evaluate(ctx context.Context, tokens []int32) (float64, error) {
+	if err := s.stage(tokens); err != nil {
+		return 0, err
+	}
+	s.x.Reset()
+	s.model.Begin(s.x)
+	for micro := range s.cfg.Model.Micros {
+		s.upload(micro)
+		s.model.Forward(s.x, micro)
+	}
+	s.download("loss", s.model.Loss(), 0)
+	if err := s.finish(ctx); err != nil {
+		return 0, fmt.Errorf("evaluation: %w", err)
+	}
+	return s.result(0), nil
+}
+
+// stage lays the step's tokens out in host memory: per micro-batch the inputs, then the targets.
+func (s *Step) stage(tokens []int32) error {
+	c := s.cfg.Model
+	if want := c.Micros * c.Batch * (c.Seq + 1); len(tokens) != want {
+		return fmt.Errorf("step: %d tokens, want %d (%d micro-batches of %d sequences of %d+1)", len(tokens), want, c.Micros, c.Batch, c.Seq)
+	}
+	put := func(at int, id int32) { binary.NativeEndian.PutUint32(s.tokens.Bytes[4*at:], uint32(id)) }
+	for i, id := range tokens {
+		if id < 0 || int(id) >= c.Vocab {
+			return fmt.Errorf("step: token %d of the step is %d, outside the vocabulary of %d", i, id, c.Vocab)
+		}
+		sequence, pos := i/(c.Seq+1), i%(c.Seq+1)
+		micro, line := sequence/c.Batch, sequence%c.Batch
+		ids := 2*micro*c.Rows() + line*c.Seq
+		if pos < c.Seq {
+			put(ids+pos, id)
+		}
+		if pos > 0 {
+			put(ids+c.Rows()+pos-1, id)
+		}
+	}
+	return nil
+}
+
+func (s *Step) upload(micro int) {
+	ids, targets := s.model.Tokens()
+	s.x.Phase(kernels.Data, micro)
+	s.x.At(-1, "data")
+	at := 2 * int64(micro) * ids.Bytes()
+	s.x.Do("ids", &kernels.Upload{Src: s.tokens, Offset: at, Dst: ids})
+	s.x.Do("targets", &kernels.Upload{Src: s.tokens, Offset: at + ids.Bytes(), Dst: targets})
+}
+
+// update measures the gradient, clips it and moves the weights (METHOD.md §2). Elements that every rank holds
+// alike are counted once: only the others go through the all-reduce.
+func (s *Step) update(in Input) {
+	s.x.Phase(kernels.Optimizer, 0)
+	s.x.At(-1, "optimizer")
+	s.x.Do("norm.zero", &kernels.Fill{X: s.sumsq})
+	s.x.Do("norm.own", &kernels.SumSq{X: s.model.OwnGradients(), Out: s.sumsq})
+	s.x.Reduce("norm", s.tp, s.sumsq)
+	if r := s.model.ReplicatedGradients(); !r.IsZero() {
+		s.x.Do("norm.replicated", &kernels.SumSq{X: r, Out: s.sumsq})
+	}
+	s.x.Do("clip", &kernels.ClipScale{SumSq: s.sumsq, Norm: s.norm, Scale: s.scale, MaxNorm: float32(s.cfg.Clip)})
+	s.x.Do("adamw", &kernels.AdamW{Param: s.model.Weights(), M: s.m, V: s.v, Grad: s.model.Gradients(), Scale: s.scale,
+		LR: float32(in.LR), Beta1: float32(s.cfg.Beta1), Beta2: float32(s.cfg.Beta2), Eps: float32(s.cfg.Eps),
+		WeightDecay: float32(s.cfg.WeightDecay), Step: in.Index})
+}
+
+func (s *Step) download(name string, v kernels.View, slot int64) {
+	s.x.Do(name+".read", &kernels.Download{Src: v, Dst: s.results, Offset: slot * v.Bytes()})
+}
+
+func (s *Step) finish(ctx context.Context) error {
+	if err := s.x.Err(); err != nil {
+		return err
+	}
+	if err := s.dev.Sync(ctx, s.dev.Compute()); err != nil {
+		return err
+	}
+	if s.tp != nil {
+		return s.tp.Status()
+	}
+	return nil
+}
+
+func (s *Step) result(slot int) float64 {
+	return float64(math.Float32frombits(binary.NativeEndian.Uint32(s.results.Bytes[4*slot:])))
+}
