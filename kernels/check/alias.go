@@ -1,0 +1,63 @@
+package check
+
+import (
+	"fmt"
+
+	"boost-tui/kernels"
+)
+
+// pair is an output and an input that may be the very same view.
+type pair struct{ out, in string }
+
+// mayBe lists what the operations allow, as their doc comments say; everything else must not share memory with an
+// output, and two outputs never share memory.
+func mayBe(op kernels.Op) []pair {
+	switch op.(type) {
+	case *kernels.Gemm:
+		return []pair{{"D", "C"}}
+	case *kernels.Axpby:
+		return []pair{{"Out", "X"}, {"Out", "Y"}}
+	case *kernels.NormRStd:
+		return []pair{{"RStd", "Stat"}}
+	case *kernels.NormBwdApply:
+		return []pair{{"DX", "Base"}}
+	case *kernels.Latent:
+		return []pair{{"U", "P"}}
+	case *kernels.LatentBwd:
+		return []pair{{"DU", "DH"}}
+	case *kernels.SwiGLUBwd:
+		return []pair{{"DG", "G"}, {"DG", "DY"}, {"DU", "U"}, {"DU", "DY"}}
+	case *kernels.XentLoss:
+		return []pair{{"DLogits", "Logits"}}
+	}
+	return nil
+}
+
+// aliasing compares every output with every other operand.
+func aliasing(op kernels.Op, list []kernels.Operand) error {
+	allowed := mayBe(op)
+	for i, out := range list {
+		if out.Access&kernels.Write == 0 {
+			continue
+		}
+		for j, other := range list {
+			if i == j || other.Access&kernels.Write != 0 && j < i || !out.View.Overlaps(other.View) {
+				continue
+			}
+			if other.Access&kernels.Write == 0 && out.View.Same(other.View) && contains(allowed, pair{out.Name, other.Name}) {
+				continue
+			}
+			return fmt.Errorf("output %s (%s) shares memory with %s (%s), which %s does not allow", out.Name, out.View, other.Name, other.View, op.Name())
+		}
+	}
+	return nil
+}
+
+func contains(list []pair, p pair) bool {
+	for _, q := range list {
+		if p == q {
+			return true
+		}
+	}
+	return false
+}
