@@ -1,0 +1,92 @@
+package golden
+
+import (
+	"maps"
+	"math"
+	"slices"
+)
+
+// zeroGradient is the share of the whole gradient's norm below which a reference gradient counts as zero.
+const zeroGradient = 1e-12
+
+// compare holds every rank's numbers against the reference (DESIGN.md, what the numbers mean).
+func (c Case) compare(ranks []outcome, m *comparison) {
+	r := m.report
+	for rank, o := range ranks {
+		for i, want := range c.Expected.Loss {
+			m.note(&r.LossMaxAbsError, math.Abs(o.loss[i]-want), LossTolerance, "loss of step %d on rank %d", i, rank)
+		}
+		m.note(&r.LossMaxAbsError, math.Abs(o.after-c.Expected.LossAfter), LossTolerance, "loss after the last step on rank %d", rank)
+		for i, want := range c.Expected.GradNorm {
+			m.note(&r.GradientMaxRelError, math.Abs(o.norm[i]-want)/want, GradientTolerance, "gradient norm of step %d on rank %d", i, rank)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Expected.GradL2)) {
+		for _, g := range whole(ranks, name, func(o outcome) map[string]shard { return o.grads }) {
+			c.compareGradient(name, g, m)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Expected.ParamFinal)) {
+		want := c.Expected.ParamFinal[name]
+		for _, w := range whole(ranks, name, func(o outcome) map[string]shard { return o.final }) {
+			if w == nil {
+				m.note(&r.FinalMaxRelError, math.Inf(1), FinalTolerance, "final %s is missing", name)
+			} else if !c.zero(name) { // AdamW turns the rounding of a zero gradient into steps
+				m.note(&r.FinalMaxRelError, math.Abs(norm(w)-want)/want, FinalTolerance, "final norm of %s", name)
+			}
+		}
+	}
+}
+
+// zero reports whether the reference gradient of a tensor is zero.
+func (c Case) zero(name string) bool {
+	return c.Expected.GradL2[name] <= zeroGradient*c.Expected.GradNorm[0]
+}
+
+func (c Case) compareGradient(name string, g []float64, m *comparison) {
+	want, example := c.Expected.GradL2[name], c.Gradients[name]
+	figure := &m.report.GradientMaxRelError
+	switch {
+	case g == nil:
+		m.note(figure, math.Inf(1), GradientTolerance, "gradient of %s is missing", name)
+	case c.zero(name):
+		m.note(figure, norm(g)/c.Expected.GradNorm[0], ZeroTolerance, "gradient of %s, which is zero", name)
+	case len(example.Data) == len(g):
+		diff := make([]float64, len(g))
+		for i := range g {
+			diff[i] = g[i] - example.Data[i]
+		}
+		m.note(figure, norm(diff)/want, GradientTolerance, "gradient of %s", name)
+	default:
+		m.note(figure, math.Abs(norm(g)-want)/want, GradientTolerance, "norm of the gradient of %s", name)
+	}
+}
+
+// whole puts a tensor together from the ranks' parts: once, or for a replicated one every rank's copy. A
+// tensor that a rank lacks gives one nil.
+func whole(ranks []outcome, name string, of func(outcome) map[string]shard) [][]float64 {
+	var out [][]float64
+	for _, o := range ranks {
+		s, ok := of(o)[name]
+		if !ok {
+			return [][]float64{nil}
+		}
+		if len(out) == 0 || s.param.Replicated {
+			out = append(out, make([]float64, s.param.Rows*s.param.Cols))
+		}
+		p, dst := s.param, out[len(out)-1]
+		width := p.ColHi - p.ColLo
+		for i, v := range s.data {
+			dst[(p.RowLo+i/width)*p.Cols+p.ColLo+i%width] = float64(v)
+		}
+	}
+	return out
+}
+
+func norm(v []float64) float64 {
+	s := 0.0
+	for _, x := range v {
+		s += x * x
+	}
+	return math.Sqrt(s)
+}

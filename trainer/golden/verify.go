@@ -1,0 +1,210 @@
+package golden
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"golang.org/x/sync/errgroup"
+
+	"boost-tui/experiment"
+	"boost-tui/kernels"
+	"boost-tui/model"
+	"boost-tui/step"
+)
+
+// Tolerances of METHOD.md §5 for fp32: loss absolute in nats, gradients relative L2, final parameters' norms relative.
+// ZeroTolerance bounds a gradient that must be zero, relative to the norm of the whole gradient.
+const (
+	LossTolerance     = 1e-5
+	GradientTolerance = 5e-5
+	FinalTolerance    = 1e-5
+	ZeroTolerance     = 1e-6
+)
+
+// Options say how a case is run.
+type Options struct {
+	Scheme experiment.Scheme // empty: the variant's default
+	TP     int               // 0: 1
+	// SyncNorm and Grouped choose one combination; nil runs both values, and the worst counts.
+	SyncNorm, Grouped *bool
+	// Open makes the device of a rank of n in this process. Verify closes it.
+	Open func(rank, n int) (kernels.Device, error)
+}
+
+// Report is what Verify found: the largest errors over all steps, tensors and combinations.
+type Report struct {
+	Case                string            `json:"case"`
+	Device              string            `json:"device"`
+	Scheme              experiment.Scheme `json:"scheme"`
+	TP                  int               `json:"tp"`
+	OK                  bool              `json:"ok"`
+	LossMaxAbsError     float64           `json:"loss_max_abs_error"`
+	GradientMaxRelError float64           `json:"gradient_max_rel_error"`
+	FinalMaxRelError    float64           `json:"final_max_rel_error"`
+	Misses              []string          `json:"misses,omitempty"` // what did not hold, at most a few
+}
+
+// missesMax is how many misses a report names.
+const missesMax = 8
+
+// Verify trains the case on goroutine ranks and compares with the reference. An error that wraps ErrFit says
+// that the case cannot run so; numbers that differ are no error but a report that is not OK.
+func Verify(ctx context.Context, c Case, o Options) (Report, error) {
+	if o.Scheme == "" && len(c.Schemes()) > 0 {
+		o.Scheme = c.Schemes()[0]
+	}
+	o.TP = max(o.TP, 1)
+	if err := c.fits(o.Scheme, o.TP); err != nil {
+		return Report{}, err
+	}
+	r := &Report{Case: c.Name, Scheme: o.Scheme, TP: o.TP}
+	for _, sync := range choices(o.SyncNorm) {
+		for _, grouped := range choices(o.Grouped) {
+			ranks, err := c.run(ctx, o, sync, grouped, r)
+			if err != nil {
+				return *r, fmt.Errorf("verify %s, %s tp %d, %s: %w", c.Name, o.Scheme, o.TP, combination(sync, grouped), err)
+			}
+			c.compare(ranks, &comparison{report: r, where: combination(sync, grouped)})
+		}
+	}
+	r.OK = len(r.Misses) == 0
+	return *r, nil
+}
+
+func choices(b *bool) []bool {
+	if b != nil {
+		return []bool{*b}
+	}
+	return []bool{false, true}
+}
+
+func combination(sync, grouped bool) string {
+	s := "online norm"
+	if sync {
+		s = "sync norm"
+	}
+	if grouped {
+		return s + ", grouped"
+	}
+	return s + ", ungrouped"
+}
+
+// outcome is what one rank measured.
+type outcome struct {
+	loss, norm   []float64
+	after        float64
+	grads, final map[string]shard
+}
+
+// shard is a rank's part of a tensor.
+type shard struct {
+	param model.Param
+	data  []float32
+}
+
+// run trains the case; the ranks live in this process.
+func (c Case) run(ctx context.Context, o Options, sync, grouped bool, r *Report) (out []outcome, err error) {
+	var devices []kernels.Device
+	defer func() {
+		for _, d := range devices {
+			err = errors.Join(err, d.Close())
+		}
+	}()
+	for rank := range o.TP {
+		d, err := o.Open(rank, o.TP)
+		if err != nil {
+			return nil, fmt.Errorf("open the device of rank %d: %w", rank, err)
+		}
+		devices = append(devices, d)
+	}
+	r.Device = devices[0].Info().Backend
+	id, err := devices[0].UID()
+	if err != nil {
+		return nil, err
+	}
+	out = make([]outcome, o.TP)
+	ranks, ctx := errgroup.WithContext(ctx)
+	for rank, d := range devices {
+		ranks.Go(func() error {
+			var err error
+			if out[rank], err = c.rank(ctx, d, id, o.TP, rank, c.step(o.Scheme, sync, grouped)); err != nil {
+				return fmt.Errorf("rank %d: %w", rank, err)
+			}
+			return nil
+		})
+	}
+	return out, ranks.Wait()
+}
+
+// rank is the life of one rank.
+func (c Case) rank(ctx context.Context, d kernels.Device, id kernels.UID, n, rank int, cfg step.Config) (out outcome, err error) {
+	var tp kernels.Comm
+	if n > 1 {
+		if tp, err = d.Join(ctx, id, n, rank, "tp"); err != nil {
+			return out, err
+		}
+		defer func() { err = errors.Join(err, tp.Close()) }()
+	}
+	s, err := step.New(cfg, d, tp)
+	if err != nil {
+		return out, err
+	}
+	for _, p := range s.Model().Params() {
+		t, ok := c.tensors[p.Name]
+		if !ok || t.F32 == nil {
+			return out, fmt.Errorf("the case has no weights %s", p.Name)
+		}
+		if err := s.Model().Load(ctx, p.Name, t.F32); err != nil {
+			return out, err
+		}
+	}
+	for i := range c.Steps {
+		res, err := s.Run(ctx, step.Input{Tokens: c.tokens[i], LR: c.Optimizer.LR[i], Index: i + 1})
+		if err != nil {
+			return out, err
+		}
+		out.loss, out.norm = append(out.loss, res.Loss), append(out.norm, res.GradNorm)
+		if i == 0 {
+			if out.grads, err = read(ctx, s.Model(), s.Model().ReadGrad); err != nil {
+				return out, err
+			}
+		}
+	}
+	if out.final, err = read(ctx, s.Model(), s.Model().ReadWeight); err != nil {
+		return out, err
+	}
+	out.after, err = s.Evaluate(ctx, c.tokens[0])
+	return out, err
+}
+
+func read(ctx context.Context, m *model.Decoder, from func(context.Context, string) ([]float32, model.Param, error)) (map[string]shard, error) {
+	out := map[string]shard{}
+	for _, p := range m.Params() {
+		data, p, err := from(ctx, p.Name)
+		if err != nil {
+			return nil, err
+		}
+		out[p.Name] = shard{p, data}
+	}
+	return out, nil
+}
+
+// comparison collects errors into a report.
+type comparison struct {
+	report *Report
+	where  string
+}
+
+// note folds an error into a figure of the report, and names it when it is too large. A number that is not
+// finite counts as the largest there is.
+func (m *comparison) note(figure *float64, err, limit float64, format string, args ...any) {
+	if math.IsNaN(err) || math.IsInf(err, 0) {
+		err = math.MaxFloat64
+	}
+	*figure = max(*figure, err)
+	if err > limit && len(m.report.Misses) < missesMax {
+		m.report.Misses = append(m.report.Misses, fmt.Sprintf("%s: error %.3g exceeds %.3g (%s)", fmt.Sprintf(format, args...), err, limit, m.where))
+	}
+}

@@ -1,0 +1,70 @@
+package golden
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"boost-tui/experiment"
+	"boost-tui/kernels"
+	"boost-tui/kernels/reference"
+)
+
+// open makes reference ranks of one world.
+func open(deferred bool) func(rank, n int) (kernels.Device, error) {
+	var w *reference.World
+	return func(rank, n int) (kernels.Device, error) {
+		if rank == 0 {
+			w = &reference.World{Deferred: deferred}
+		}
+		return reference.New(w, rank), nil
+	}
+}
+
+// TestCases runs every case under every scheme and degree that fits it, with both norms, grouped and not.
+func TestCases(t *testing.T) {
+	cases, err := Cases()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(cases) < 10 {
+		t.Fatalf("%d embedded cases", len(cases))
+	}
+	for _, c := range cases {
+		for _, s := range c.Schemes() {
+			for _, tp := range c.TPs(s) {
+				t.Run(fmt.Sprintf("%s/%s/tp%d", c.Name, s, tp), func(t *testing.T) {
+					t.Parallel()
+					r, err := Verify(context.Background(), c, Options{Scheme: s, TP: tp, Open: open(false)})
+					if err != nil {
+						t.Fatal(err)
+					}
+					if !r.OK {
+						t.Errorf("%+v", r)
+					}
+					t.Logf("loss %.1e gradient %.1e final %.1e", r.LossMaxAbsError, r.GradientMaxRelError, r.FinalMaxRelError)
+				})
+			}
+		}
+	}
+}
+
+func TestDoesNotFit(t *testing.T) {
+	cases, err := Cases()
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := cases[0]
+	other.Config.Variant = "lax"
+	for _, v := range []struct {
+		c  Case
+		s  experiment.Scheme
+		tp int
+	}{{cases[0], experiment.FullRank, 1}, {cases[0], experiment.BTP, 3}, {other, experiment.BTP, 1}, {other, "", 1}, {cases[0], "nonsense", 1}} {
+		_, err := Verify(context.Background(), v.c, Options{Scheme: v.s, TP: v.tp, Open: open(false)})
+		if !errors.Is(err, ErrFit) {
+			t.Errorf("%s under %s tp %d: %v", v.c.Name, v.s, v.tp, err)
+		}
+	}
+}
