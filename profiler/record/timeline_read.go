@@ -228,3 +228,30 @@ func (d *decoder) text() string {
 	d.b = d.b[n:]
 	return s
 }
+
+// TimelineSteps is a whole timeline.
+type TimelineSteps struct {
+	Rank        int
+	ClockOffset int64
+	Steps       []Block
+}
+
+// ReadTimeline reads a whole timeline.
+func ReadTimeline(path string) (TimelineSteps, error) {
+	t, err := OpenTimeline(path)
+	if err != nil {
+		return TimelineSteps{}, err
+	}
+	defer t.Close()
+	out := TimelineSteps{Rank: t.Rank, ClockOffset: t.ClockOffset}
+	for {
+		b, err := t.Next()
+		if errors.Is(err, io.EOF) {
+			return out, nil
+		}
+		if err != nil {
+			return out, err
+		}
+		out.Steps = append(out.Steps, b)
+	}
+}

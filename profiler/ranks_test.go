@@ -1,0 +1,98 @@
+package profiler
+
+import (
+	"math"
+	"testing"
+
+	"boost-tui/kernels"
+	"boost-tui/profiler/record"
+)
+
+func coll(seq int, start, dur, wait int64) Span {
+	return Span{StartNanos: start, DurNanos: dur, Op: "all-reduce", Class: kernels.Communication, Group: "tp", Seq: seq, Bytes: 1000,
+		WaitNanos: wait, Stream: 1}
+}
+
+func TestMatchSplitsWaitAndTransfer(t *testing.T) {
+	got := Match([]RankSpans{
+		{Rank: 0, Spans: []Span{coll(0, 100, 400, 300), coll(1, 600, 150, 0), coll(2, 900, 10, 0)}},
+		{Rank: 1, ClockOffset: -50, Spans: []Span{coll(0, 450, 105, 0), coll(1, 600, 200, 50)}}, // died before number 2
+	})
+	if len(got) != 2 {
+		t.Fatalf("%d collectives: %+v", len(got), got)
+	}
+	a, b := got[0], got[1]
+	if a.ArrivalNanos != 400 || a.WaitNanos[0] != 300 || a.WaitNanos[1] != 0 || a.TransferNanos != 100 {
+		t.Errorf("first: %+v", a)
+	}
+	if b.WaitNanos[0] != 0 || b.WaitNanos[1] != 50 || b.TransferNanos != 150 {
+		t.Errorf("second: %+v", b)
+	}
+	if want := 1000.0 / 100e-9; math.Abs(a.BusBytesPerSec-want) > 1 { // 2(n−1)/n is 1 for two ranks
+		t.Errorf("bus bandwidth %v, want %v", a.BusBytesPerSec, want)
+	}
+	for i := range a.Ranks {
+		if a.WaitNanos[i] != a.DeviceWait[i] || b.WaitNanos[i] != b.DeviceWait[i] {
+			t.Errorf("rank %d: the device's waits %d, %d", i, a.DeviceWait[i], b.DeviceWait[i])
+		}
+	}
+}
+
+func TestBusFactor(t *testing.T) {
+	for op, want := range map[string]float64{"all-reduce": 1.5, "all-gather": .75, "reduce-scatter": .75, "broadcast": 1} {
+		if got := BusFactor(op, 4); got != want {
+			t.Errorf("%s: %v, want %v", op, got, want)
+		}
+	}
+}
+
+func TestStragglersAndClocks(t *testing.T) {
+	var all []RankSpans
+	for step := range 40 {
+		for rank := range 4 {
+			start := int64(step)*1000 + int64(rank)
+			if rank == 2 {
+				start += 100 // a tenth of a step late
+			}
+			end := int64(step)*1000 + 200
+			offset := int64(7 * rank) // clocks that differ
+			all = append(all, RankSpans{Rank: rank, Step: step, Spans: []Span{coll(step, start+offset, end-start, 0)}})
+		}
+	}
+	offsets := AlignClocks(all)
+	for i := range all {
+		all[i].ClockOffset = offsets[all[i].Rank]
+	}
+	for r, o := range offsets {
+		if o != int64(-7*r) {
+			t.Errorf("rank %d: offset %d", r, o)
+		}
+	}
+	for _, s := range Stragglers(Match(all), 1000) {
+		if s.Late != (s.Rank == 2) || s.Rank == 2 && math.Abs(s.Lateness-0.1) > 0.01 {
+			t.Errorf("%+v", s)
+		}
+	}
+}
+
+func TestSpansOfARun(t *testing.T) {
+	dir := t.TempDir()
+	for rank := range 2 {
+		w, err := record.OpenTimelineWriter(record.TimelinePath(dir, rank), rank, int64(rank))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for step := range 2 {
+			if err := w.Write(step, []Span{coll(step, int64(1000*step), 10, 0)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	spans, err := SpansOf(dir)
+	if err != nil || len(spans) != 4 || len(Match(spans)) != 2 || spans[3].ClockOffset != 1 {
+		t.Errorf("%+v, %v", spans, err)
+	}
+}
