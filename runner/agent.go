@@ -1,0 +1,316 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"boost-tui/profiler/record"
+	"boost-tui/runner/protocol"
+)
+
+// AgentOptions is what an agent is told by its command line and by the program that it is part of.
+type AgentOptions struct {
+	Dir        string // of the run
+	Foreground bool   // stdin is the lifeline of the program in front
+	Binary     string // to start ranks from; empty: this one
+	Version    string // of the program; ranks compare it with theirs
+	// NewSegment makes the memory that ranks of a host share; nil: none. The runner knows no device, so
+	// whoever wires the roles hands in the cpu device's.
+	NewSegment func() (*os.File, error)
+	// Lifeline replaces stdin in tests.
+	Lifeline io.ReadCloser
+}
+
+const (
+	// recordPatience is how long the other ranks have after a failure to notice and write their own records.
+	recordPatience = time.Second
+	// killAfter is how long after a failure or a cancellation whoever is left is killed.
+	killAfter = 3 * time.Second
+	// watchEvery is how often a cancel request is looked for.
+	watchEvery = 200 * time.Millisecond
+	// resultPatience is how long a result is tried to write on a disk that is full.
+	resultPatience = 30 * time.Second
+)
+
+// agent is the state of the agent role. Its loop runs in one goroutine; measuring has another.
+type agent struct {
+	o        AgentOptions
+	dir      string
+	run      Run
+	started  time.Time
+	crew     *crew
+	meter    *meter
+	oomStart int64
+	events   *record.Writer
+	ended    []protocol.ExitRecord // of ranks that failed, in the order noticed
+	unsaved  []protocol.ExitRecord // of those, what could not be written
+	results  []RankExit
+	left     int // ranks that still run
+	diskFull bool
+	ending   ending
+}
+
+// ending is the decision to end the run before all ranks were through.
+type ending struct {
+	state State // "": none was taken
+	cause string
+	term  <-chan time.Time
+	kill  <-chan time.Time
+}
+
+// Agent looks after the ranks of a run on this machine from start to end. It takes the run on, starts
+// the ranks, measures, ends them all when one dies or somebody cancels, and writes the result. It
+// returns an error when the run could not be taken on or its result not be written; how the run went
+// is in the result. Ending the context cancels the run.
+func Agent(ctx context.Context, o AgentOptions) error {
+	dir, err := filepath.Abs(o.Dir)
+	if err != nil {
+		return fmt.Errorf("agent: run directory: %w", err)
+	}
+	a := &agent{o: o, dir: dir, started: time.Now().UTC(), oomStart: oomKills()}
+	data, err := protocol.ReadFile(filepath.Join(dir, protocol.RunFile), maxFileBytes)
+	if err != nil {
+		return fmt.Errorf("agent: %s is not a run: %w", dir, err)
+	}
+	if a.run, err = ParseRun(data); err != nil {
+		return fmt.Errorf("agent: %w", err)
+	}
+	if err := a.claim(); err != nil {
+		return fmt.Errorf("agent: %w", err)
+	}
+	ctx, stop := notify(ctx)
+	defer stop()
+	life, hangUp, err := a.listen()
+	if err != nil {
+		return a.finish(Failed, err.Error())
+	}
+	defer hangUp()
+	if err := a.start(); err != nil {
+		return a.finish(Failed, err.Error())
+	}
+	a.loop(ctx, life)
+	return a.conclude()
+}
+
+// notify turns the signals that end a run into the end of the context. What a detached run's terminal
+// or a closed pipe send means nothing to it.
+func notify(ctx context.Context) (context.Context, func()) {
+	signal.Ignore(syscall.SIGPIPE, syscall.SIGHUP)
+	return signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGINT)
+}
+
+// claim writes agent.json: this process and no other looks after the run.
+func (a *agent) claim() error {
+	me, err := self()
+	if err != nil {
+		return err
+	}
+	data, err := json.Marshal(agentFile{Schema: Schema, Process: me, Started: a.started})
+	if err != nil {
+		return err
+	}
+	if err := beat(a.dir, 0); err != nil { // before agent.json, so that there is never one without the other
+		return record.Explain(err)
+	}
+	path := filepath.Join(a.dir, protocol.AgentFile)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, protocol.FileMode)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("run %s has an agent already (%s is there)", a.run.ID, path)
+	}
+	if err != nil {
+		return record.Explain(err)
+	}
+	_, err = f.Write(append(data, '\n'))
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", path, record.Explain(err))
+	}
+	return nil
+}
+
+// start opens the files, starts the ranks and begins to measure.
+func (a *agent) start() error {
+	var err error
+	if a.events, err = record.OpenWriter(record.EventsPath(a.dir)); err != nil {
+		return err
+	}
+	if a.crew, err = newCrew(a.dir, a.run, a.o); err != nil {
+		return err
+	}
+	a.note(record.EventState, string(Running), fmt.Sprintf("%d ranks start on %s", a.run.World(), a.run.Host), nil)
+	if err := a.crew.start(); err != nil {
+		a.crew.signal(syscall.SIGKILL)
+		a.crew.close()
+		return err
+	}
+	a.left = len(a.crew.ranks)
+	a.meter, err = startMeter(a.dir, a.run, a.crew.pids())
+	if err != nil {
+		a.diskTrouble(err)
+		a.note(record.EventAlert, "measuring", err.Error(), nil)
+	}
+	return nil
+}
+
+// loop runs until every rank has ended.
+func (a *agent) loop(ctx context.Context, life <-chan string) {
+	watch := time.NewTicker(watchEvery)
+	defer watch.Stop()
+	for a.left > 0 {
+		select {
+		case e := <-a.crew.exits:
+			a.exited(e)
+		case <-ctx.Done():
+			ctx = context.Background() // heard
+			reason, ok := cancelRequest(a.dir)
+			if !ok {
+				reason = "its agent was told to end (SIGTERM)"
+			}
+			a.cancel(reason)
+		case reason, ok := <-life:
+			life = nil
+			if ok {
+				a.cancel(reason)
+			}
+		case <-watch.C:
+			if reason, ok := cancelRequest(a.dir); ok {
+				a.cancel(reason)
+			}
+		case <-a.ending.term:
+			a.ending.term = nil
+			a.crew.signal(syscall.SIGTERM)
+		case <-a.ending.kill:
+			a.ending.kill = nil
+			a.crew.signal(syscall.SIGKILL)
+		}
+	}
+}
+
+// cancel ends the run because somebody wants it.
+func (a *agent) cancel(reason string) {
+	if a.ending.state != "" {
+		return
+	}
+	a.ending = ending{state: Cancelled, cause: reason, kill: time.After(killAfter)}
+	a.note(record.EventState, "cancelling", reason, nil)
+	a.crew.signal(syscall.SIGTERM)
+}
+
+// fail ends the run because a rank died. The others have a moment to notice by themselves.
+func (a *agent) fail(cause string) {
+	if a.ending.state != "" {
+		return
+	}
+	a.ending = ending{state: Failed, cause: cause, term: time.After(recordPatience), kill: time.After(killAfter)}
+}
+
+// exited takes note of a rank's end.
+func (a *agent) exited(e rankExit) {
+	a.left--
+	rec, failed := a.autopsy(e)
+	a.results = append(a.results, RankExit{Rank: rec.Rank, Code: rec.Code, Signal: rec.Signal})
+	if !failed {
+		return
+	}
+	a.ended = append(a.ended, rec)
+	a.diskTrouble(removeReserve(a.dir)) // the room it keeps is for what follows
+	a.save(rec)
+	rank := rec.Rank
+	a.note(record.EventAlert, "rank_ended", describe(rec), &rank)
+	if rec.OK() { // it left before its work was done: no exit code says so
+		a.fail(describe(rec))
+		return
+	}
+	a.fail("")
+}
+
+// save writes a record now, or keeps it to try again.
+func (a *agent) save(rec protocol.ExitRecord) {
+	if err := protocol.WriteExit(a.dir, rec); err != nil {
+		a.diskTrouble(err)
+		a.unsaved = append(a.unsaved, rec)
+	}
+}
+
+// diskTrouble remembers that the disk was full: ranks that fail without a word then failed for that.
+func (a *agent) diskTrouble(err error) {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		a.diskFull = true
+	}
+}
+
+// conclude works out the result after the last rank.
+func (a *agent) conclude() error {
+	if a.meter != nil {
+		a.diskTrouble(a.meter.stop())
+	}
+	a.crew.close()
+	state, cause := a.verdict()
+	return a.finish(state, cause)
+}
+
+func (a *agent) verdict() (State, string) {
+	switch {
+	case a.ending.state != "" && a.ending.cause != "":
+		return a.ending.state, a.ending.cause
+	case len(a.ended) > 0:
+		return Failed, a.blame()
+	}
+	return Finished, ""
+}
+
+// blame names the rank that ended the run. When all who failed only answered to another's end, that
+// one left without a failure of its own.
+func (a *agent) blame() string {
+	cause := describe(primary(a.ended))
+	if a.diskFull && allSecondary(a.ended) {
+		cause = "the disk that holds the runs is full; " + cause
+	}
+	return cause
+}
+
+// finish writes the result, again and again for a while when the disk is full.
+func (a *agent) finish(state State, cause string) error {
+	a.note(record.EventState, string(state), cause, nil)
+	if a.events != nil {
+		a.diskTrouble(a.events.Close())
+		a.events = nil
+	}
+	r := Result{State: state, Cause: cause, Ranks: a.results, Started: a.started, Ended: time.Now().UTC()}
+	for deadline := time.Now().Add(resultPatience); ; time.Sleep(watchEvery) {
+		err := errors.Join(removeReserve(a.dir), a.saveAll(), writeResult(a.dir, r))
+		if err == nil || time.Now().After(deadline) {
+			return err
+		}
+	}
+}
+
+// saveAll tries again what could not be written.
+func (a *agent) saveAll() error {
+	var errs []error
+	left := a.unsaved[:0]
+	for _, rec := range a.unsaved {
+		if err := protocol.WriteExit(a.dir, rec); err != nil {
+			errs = append(errs, err)
+			left = append(left, rec)
+		}
+	}
+	a.unsaved = left
+	return errors.Join(errs...)
+}
+
+// note writes an event. An event that cannot be written must not end a run.
+func (a *agent) note(kind, code, msg string, rank *int) {
+	if a.events == nil {
+		return
+	}
+	a.diskTrouble(a.events.Event(&record.EventLine{Kind: kind, TSNanos: time.Now().UnixNano(), Rank: rank, Code: code, Msg: msg}))
+}

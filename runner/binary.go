@@ -1,0 +1,58 @@
+package runner
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// Binary is the absolute path of this program, for starting agents and ranks from. A file that was
+// replaced or deleted since this process started is an error: its ranks would be another program.
+func Binary() (string, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("find this program's own file: %w", err)
+	}
+	running, err := os.Stat("/proc/self/exe") // the file itself, under whatever name, even none
+	if err != nil {
+		return "", fmt.Errorf("find this program's own file: %w", err)
+	}
+	st, err := os.Stat(path)
+	if err != nil || !os.SameFile(st, running) {
+		return "", fmt.Errorf("%s was replaced or deleted while this program runs: start it again, then launch", path)
+	}
+	return path, nil
+}
+
+// checkBinary says whether a file can be started.
+func checkBinary(path string) error {
+	if !filepath.IsAbs(path) {
+		return fmt.Errorf("program %q is not an absolute path", path)
+	}
+	st, err := os.Stat(path)
+	if err != nil {
+		return fmt.Errorf("program to start: %w", err)
+	}
+	if !st.Mode().IsRegular() || st.Mode()&0o111 == 0 {
+		return fmt.Errorf("program %s cannot be executed", path)
+	}
+	return nil
+}
+
+// hashFile is the sha256 of a file, by which runs say which program they are of.
+func hashFile(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	h := sha256.New()
+	_, err = io.Copy(h, f)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return "", fmt.Errorf("read %s: %w", path, err)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}

@@ -1,0 +1,237 @@
+package runner
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"boost-tui/profiler/flight"
+	"boost-tui/profiler/record"
+	"boost-tui/runner/protocol"
+)
+
+// crew is the ranks of a run on this host.
+type crew struct {
+	dir     string
+	run     Run
+	o       AgentOptions
+	threads int
+	board   *flight.Board
+	segment *os.File // nil: none
+	door    *net.TCPListener
+	secret  string
+	ranks   []*rank
+	exits   chan rankExit
+	wg      sync.WaitGroup
+}
+
+// rank is one process.
+type rank struct {
+	index int
+	proc  *os.Process
+	spec  *os.File // write end of its stdin: its lifeline
+	told  syscall.Signal
+}
+
+// rankExit is a rank's end as the system reports it.
+type rankExit struct {
+	rank *rank
+	wait syscall.WaitStatus
+	at   time.Time
+}
+
+// specPatience is how long a rank may take to read its specification.
+const specPatience = 10 * time.Second
+
+func newCrew(dir string, run Run, o AgentOptions) (*crew, error) {
+	world := run.World()
+	c := &crew{dir: dir, run: run, o: o, threads: max(1, runtime.GOMAXPROCS(0)/world), exits: make(chan rankExit, world)}
+	var err error
+	if c.o.Binary == "" {
+		if c.o.Binary, err = Binary(); err != nil {
+			return nil, err
+		}
+	}
+	var secret [32]byte
+	if _, err := rand.Read(secret[:]); err != nil {
+		return nil, fmt.Errorf("secret of the run: %w", err)
+	}
+	c.secret = hex.EncodeToString(secret[:])
+	if c.board, err = flight.Create(world); err != nil {
+		return nil, err
+	}
+	if o.NewSegment != nil {
+		if c.segment, err = o.NewSegment(); err != nil {
+			return nil, errors.Join(fmt.Errorf("memory that the ranks share: %w", err), c.board.Close())
+		}
+	}
+	// Bound here, so that no rank needs to guess a port or to wait until rank 0 has one.
+	if c.door, err = net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}); err != nil {
+		c.closeFiles()
+		return nil, fmt.Errorf("socket that the ranks meet at: %w", err)
+	}
+	return c, nil
+}
+
+// start starts all ranks. Nothing but the lifeline ties them to the agent: the kernel's signal at a parent's
+// death (PR_SET_PDEATHSIG) would end them before they could write down what happened.
+func (c *crew) start() error {
+	err := c.startAll()
+	for _, r := range c.ranks {
+		c.wg.Add(1)
+		go c.wait(r)
+	}
+	if err != nil {
+		return err
+	}
+	return c.closeShared()
+}
+
+func (c *crew) startAll() error {
+	door, err := c.door.File()
+	if err != nil {
+		return fmt.Errorf("socket that the ranks meet at: %w", err)
+	}
+	defer door.Close()
+	for i := range c.run.World() {
+		if err := c.startRank(i, door); err != nil {
+			return fmt.Errorf("start rank %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+func (c *crew) startRank(i int, door *os.File) error {
+	stdin, spec, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer stdin.Close()
+	log, err := os.OpenFile(record.LogPath(c.dir, i), os.O_CREATE|os.O_WRONLY|os.O_APPEND, protocol.FileMode)
+	if err != nil {
+		return errors.Join(record.Explain(err), spec.Close())
+	}
+	defer log.Close()
+	s := protocol.RankSpec{
+		RunDir: c.dir, Rank: i, World: c.run.World(), LocalRank: i, LocalWorld: c.run.World(), Threads: c.threads,
+		Rendezvous: c.door.Addr().String(), Secret: c.secret, Experiment: c.run.Experiment, Version: c.o.Version,
+		SegmentFD: protocol.NoFD, BoardFD: protocol.NoFD, ListenerFD: protocol.NoFD,
+	}
+	files := []*os.File{stdin, log, log}
+	give := func(f *os.File, fd *int) {
+		if f != nil {
+			*fd = len(files)
+			files = append(files, f)
+		}
+	}
+	give(c.board.File(), &s.BoardFD)
+	give(c.segment, &s.SegmentFD)
+	if i == 0 {
+		give(door, &s.ListenerFD)
+	}
+	argv := []string{c.o.Binary, "rank", "--run", c.dir, "--rank", strconv.Itoa(i)}
+	attr := &os.ProcAttr{Dir: "/", Env: c.environment(), Files: files}
+	proc, err := os.StartProcess(c.o.Binary, argv, attr)
+	if err != nil {
+		return errors.Join(err, spec.Close())
+	}
+	c.ranks = append(c.ranks, &rank{index: i, proc: proc, spec: spec})
+	if err := spec.SetWriteDeadline(time.Now().Add(specPatience)); err != nil {
+		return err
+	}
+	if err := protocol.WriteSpec(spec, s); err != nil && !errors.Is(err, syscall.EPIPE) {
+		return err // a rank that is dead already says so by its exit
+	}
+	return nil
+}
+
+// passed are the variables that a rank inherits besides BOOST_*: where programs, libraries and temporary
+// files are, the language, and what steers the libraries of devices. The rest of a login
+// session is no business of a rank, so that two runs differ in their experiments alone.
+var passed = map[string]bool{
+	"PATH": true, "HOME": true, "USER": true, "LOGNAME": true, "LANG": true, "TZ": true, "TMPDIR": true,
+	"LD_LIBRARY_PATH": true, "GODEBUG": true, "GOTRACEBACK": true, "GOMEMLIMIT": true, "GOCOVERDIR": true,
+}
+
+func (c *crew) environment() []string {
+	var env []string
+	for _, v := range os.Environ() {
+		name, _, _ := strings.Cut(v, "=")
+		if passed[name] || strings.HasPrefix(name, "BOOST_") || strings.HasPrefix(name, "LC_") ||
+			strings.HasPrefix(name, "CUDA_") || strings.HasPrefix(name, "NCCL_") || strings.HasPrefix(name, "SLURM_") {
+			env = append(env, v)
+		}
+	}
+	n := strconv.Itoa(c.threads)
+	return append(env, "OMP_NUM_THREADS="+n, "OPENBLAS_NUM_THREADS="+n, "MKL_NUM_THREADS="+n, "BLIS_NUM_THREADS="+n)
+}
+
+// wait reports the end of a rank.
+func (c *crew) wait(r *rank) {
+	defer c.wg.Done()
+	st, err := r.proc.Wait()
+	e := rankExit{rank: r, at: time.Now()}
+	if err == nil {
+		e.wait, _ = st.Sys().(syscall.WaitStatus)
+	}
+	c.exits <- e
+}
+
+// signal sends a signal to every rank that still runs.
+func (c *crew) signal(sig syscall.Signal) {
+	for _, r := range c.ranks {
+		if err := r.proc.Signal(sig); err == nil {
+			r.told = sig
+		}
+	}
+}
+
+func (c *crew) pids() []int {
+	pids := make([]int, len(c.ranks))
+	for i, r := range c.ranks {
+		pids[i] = r.proc.Pid
+	}
+	return pids
+}
+
+// closeShared closes what the ranks have and the agent does not need: when rank 0 dies, its socket refuses.
+func (c *crew) closeShared() error {
+	err := c.door.Close()
+	if c.segment != nil {
+		err = errors.Join(err, c.segment.Close())
+		c.segment = nil
+	}
+	if err != nil {
+		return fmt.Errorf("hand the ranks what they share: %w", err)
+	}
+	return nil
+}
+
+// close waits for the ranks, which must have ended or been killed, and frees everything.
+func (c *crew) close() {
+	c.wg.Wait()
+	c.closeFiles()
+}
+
+// closeFiles drops descriptors; nothing was written through them that closing could lose.
+func (c *crew) closeFiles() {
+	for _, r := range c.ranks {
+		r.spec.Close()
+	}
+	if c.segment != nil {
+		c.segment.Close()
+	}
+	if c.door != nil {
+		c.door.Close()
+	}
+	c.board.Close()
+}

@@ -1,0 +1,95 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"boost-tui/profiler/record"
+	"boost-tui/runner/protocol"
+)
+
+// meterEvery is the period of heartbeats and samples.
+const meterEvery = time.Second
+
+// meter beats the run's heart, samples its ranks and host and keeps its rollup, once a second in a
+// goroutine of its own: a file system that hangs must not keep the agent from ending ranks.
+type meter struct {
+	dir    string
+	rollup *record.RollupWriter
+	beats  int
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+	err    error // first failure; read after wg
+}
+
+func startMeter(dir string, run Run, pids []int) (*meter, error) {
+	m := &meter{dir: dir}
+	ranks := make([]int, len(pids))
+	for i := range ranks {
+		ranks[i] = i
+	}
+	var err error
+	if m.rollup, err = record.OpenRollupWriter(dir, ranks); err != nil {
+		return nil, fmt.Errorf("measure the run: %w", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	m.cancel = cancel
+	m.wg.Add(1)
+	go func() {
+		defer m.wg.Done()
+		m.loop(ctx)
+	}()
+	return m, nil
+}
+
+func (m *meter) loop(ctx context.Context) {
+	tick := time.NewTicker(meterEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			m.beats++
+			m.keep(beat(m.dir, m.beats))
+			_, err := m.rollup.Poll(ctx)
+			m.keep(err)
+		}
+	}
+}
+
+// keep remembers the first failure. Measuring goes on: the disk may have room again.
+func (m *meter) keep(err error) {
+	if m.err == nil && err != nil && !errors.Is(err, context.Canceled) {
+		m.err = err
+	}
+}
+
+// stop ends the measuring, after what the ranks wrote last, and says what went wrong first.
+func (m *meter) stop() error {
+	m.cancel()
+	m.wg.Wait()
+	_, err := m.rollup.Poll(context.Background())
+	m.keep(err)
+	m.keep(m.rollup.Close())
+	return m.err
+}
+
+// beat gives the sign of life. The file is overwritten, not only touched, so that its time is the file
+// server's; the same bytes are written again and again, so a full disk does not stop it.
+func beat(dir string, n int) error {
+	f, err := os.OpenFile(filepath.Join(dir, protocol.HeartbeatFile), os.O_WRONLY|os.O_CREATE, protocol.FileMode)
+	if err != nil {
+		return fmt.Errorf("heartbeat: %w", err)
+	}
+	_, err = fmt.Fprintf(f, "%019d\n", n)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("heartbeat: %w", err)
+	}
+	return nil
+}

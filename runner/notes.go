@@ -1,0 +1,102 @@
+package runner
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"boost-tui/runner/protocol"
+)
+
+// notesFile is notes.json: what the user says about a run afterwards. run.json stays as it was written.
+type notesFile struct {
+	Schema int      `json:"schema"`
+	Tags   []string `json:"tags"`
+	Note   string   `json:"note,omitempty"`
+}
+
+// Bounds of what a user may attach to a run.
+const (
+	maxTags      = 64
+	maxTagBytes  = 64
+	maxNoteBytes = 16 << 10
+)
+
+// Tag adds and removes tags of a run. A tag is one word without commas.
+func (s *Store) Tag(id string, add, remove []string) error {
+	for _, t := range add {
+		if t == "" || len(t) > maxTagBytes || strings.ContainsAny(t, ", \t\n") || clean(t, maxTagBytes) != t {
+			return fmt.Errorf("%q cannot be a tag: it must be one printable word of at most %d bytes, without commas", clean(t, 40), maxTagBytes)
+		}
+	}
+	return s.annotate(id, func(n *notesFile) error {
+		n.Tags = slices.DeleteFunc(n.Tags, func(t string) bool { return slices.Contains(remove, t) })
+		for _, t := range add {
+			if !slices.Contains(n.Tags, t) {
+				n.Tags = append(n.Tags, t)
+			}
+		}
+		if len(n.Tags) > maxTags {
+			return fmt.Errorf("a run has at most %d tags", maxTags)
+		}
+		return nil
+	})
+}
+
+// Note replaces the note of a run; empty removes it.
+func (s *Store) Note(id, text string) error {
+	if len(text) > maxNoteBytes {
+		return fmt.Errorf("a note has at most %d bytes", maxNoteBytes)
+	}
+	return s.annotate(id, func(n *notesFile) error {
+		n.Note = text
+		return nil
+	})
+}
+
+func (s *Store) annotate(id string, edit func(*notesFile) error) error {
+	in, err := s.Load(id)
+	if err != nil {
+		return err
+	}
+	if in.Err != nil {
+		return fmt.Errorf("run %s is left as it is: %w", in.ID, in.Err)
+	}
+	n := notesFile{Schema: Schema, Tags: slices.Clone(in.Tags), Note: in.Note}
+	if err := edit(&n); err != nil {
+		return err
+	}
+	data, err := json.MarshalIndent(n, "", " ")
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", protocol.NotesFile, err)
+	}
+	return writeIn(in.Dir, protocol.NotesFile, append(data, '\n'))
+}
+
+// readNotes reads notes.json; ok is false where there is none.
+func readNotes(dir string) (n notesFile, ok bool, err error) {
+	data, err := protocol.ReadFile(filepath.Join(dir, protocol.NotesFile), maxFileBytes)
+	if errors.Is(err, fs.ErrNotExist) {
+		return n, false, nil
+	}
+	if err == nil {
+		n, err = parseNotes(data)
+	}
+	return n, err == nil, err
+}
+
+func parseNotes(data []byte) (notesFile, error) {
+	var n notesFile
+	err := json.Unmarshal(data, &n)
+	if newer := newerSchema(data); newer > Schema {
+		return n, fmt.Errorf("%s has schema %d, this program reads up to %d: %w", protocol.NotesFile, newer, Schema, ErrNewerSchema)
+	}
+	if err != nil {
+		return n, fmt.Errorf("%s is damaged: %w", protocol.NotesFile, err)
+	}
+	return n, nil
+}

@@ -1,0 +1,155 @@
+package runner
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"boost-tui/experiment"
+	"boost-tui/runner/protocol"
+)
+
+// Schema is the version of run.json, result.json and agent.json.
+const Schema = 1
+
+// ErrNewerSchema is wrapped by errors about runs that a later version of the program wrote.
+var ErrNewerSchema = errors.New("written by a newer boost-tui")
+
+// maxFileBytes bounds every JSON file of a run directory that is read whole.
+const maxFileBytes = 1 << 20
+
+// Run is run.json: what a run is. It is written once, before anything starts.
+type Run struct {
+	Schema     int                   `json:"schema"`
+	ID         string                `json:"id"` // also the directory's name
+	Name       string                `json:"name,omitempty"`
+	Tags       []string              `json:"tags,omitempty"` // at launch; later ones are in notes.json
+	Created    time.Time             `json:"created"`
+	Argv       []string              `json:"argv,omitempty"`
+	Host       string                `json:"host"` // where it was launched
+	User       string                `json:"user,omitempty"`
+	Launcher   Process               `json:"launcher"`
+	Foreground bool                  `json:"foreground"`
+	Experiment experiment.Experiment `json:"experiment"` // resolved
+	Model      ModelShape            `json:"model"`
+	Plan       PlanFields            `json:"plan"`
+	Predicted  *Predicted            `json:"predicted,omitempty"`
+	Versions   Versions              `json:"versions"`
+	Hosts      []string              `json:"hosts"`
+	CPU        string                `json:"cpu,omitempty"`   // processor of the first host
+	Cores      int                   `json:"cores,omitempty"` // that its ranks share
+}
+
+// ModelShape is the model's shape under the names of PROFILING.md §6.
+type ModelShape struct {
+	D        int `json:"d"`
+	FF       int `json:"ff"`
+	Layers   int `json:"layers"`
+	Heads    int `json:"heads"`
+	Vocab    int `json:"vocab"`
+	RankAttn int `json:"rank_attn"`
+	RankMLP  int `json:"rank_mlp"`
+}
+
+// PlanFields are what comparisons of runs look at, under the names of PROFILING.md §6. The model's
+// shape stands here too, so that one object says whether two runs can be compared.
+type PlanFields struct {
+	Scheme  string     `json:"scheme"`
+	Variant string     `json:"variant"`
+	Norm    string     `json:"norm"`
+	Grouped bool       `json:"grouped"`
+	Ckpt    string     `json:"ckpt"` // recomputation
+	TP      int        `json:"tp"`
+	PP      int        `json:"pp"`
+	DP      int        `json:"dp"`
+	Zero    int        `json:"zero"`
+	SP      bool       `json:"sp"`
+	MBS     int        `json:"mbs"`
+	Acc     int        `json:"acc"`
+	Seq     int        `json:"seq"`
+	DType   string     `json:"dtype"`
+	Device  string     `json:"device"`
+	Size    string     `json:"size,omitempty"`
+	Seed    uint64     `json:"seed"`
+	Data    string     `json:"data,omitempty"`
+	Model   ModelShape `json:"model"`
+}
+
+// Predicted is what the planner said before the start. Absent values are unknown.
+type Predicted struct {
+	StepSeconds      float64 `json:"step_s,omitempty"`
+	CommSeconds      float64 `json:"comm_s,omitempty"`
+	MemBytes         int64   `json:"mem_b,omitempty"`               // per rank
+	CommBytesPerStep int64   `json:"comm_bytes_per_step,omitempty"` // payload per rank
+	FLOPs            float64 `json:"flops,omitempty"`               // per step
+	Parameters       int64   `json:"parameters,omitempty"`
+}
+
+// Versions say which program ran.
+type Versions struct {
+	Program string `json:"program,omitempty"`
+	Binary  string `json:"binary,omitempty"` // sha256 of the file
+	Go      string `json:"go,omitempty"`
+	BLAS    string `json:"blas,omitempty"`
+}
+
+func shapeOf(m experiment.Model) ModelShape {
+	return ModelShape{D: m.D, FF: m.FF, Layers: m.Layers, Heads: m.Heads, Vocab: m.Vocab, RankAttn: m.RankAttn, RankMLP: m.RankMLP}
+}
+
+func planOf(e experiment.Experiment) PlanFields {
+	return PlanFields{
+		Scheme: string(e.Parallel.Scheme), Variant: string(e.Model.Variant),
+		Norm: e.Step.Norm, Grouped: e.Step.Grouping, Ckpt: e.Step.Recompute,
+		TP: e.Parallel.TP, PP: e.Parallel.PP, DP: e.Parallel.DP, Zero: e.Parallel.Zero, SP: e.Parallel.SP,
+		MBS: e.Step.MicroBatch, Acc: e.Step.Accumulate, Seq: e.Step.Seq, DType: e.Step.DType, Device: e.Step.Device,
+		Size: e.Model.Size, Seed: e.Train.Seed, Data: e.Train.Data, Model: shapeOf(e.Model),
+	}
+}
+
+// ParseRun decodes run.json. A newer schema is ErrNewerSchema, with what could be read of it.
+func ParseRun(data []byte) (Run, error) {
+	var r Run
+	err := json.Unmarshal(data, &r)
+	if newer := newerSchema(data); newer > Schema {
+		return r, fmt.Errorf("%s has schema %d, this program reads up to %d: %w; update boost-tui to open it", protocol.RunFile, newer, Schema, ErrNewerSchema)
+	}
+	if err != nil {
+		return Run{}, fmt.Errorf("%s is damaged: %w", protocol.RunFile, err)
+	}
+	if r.Schema < 1 {
+		return Run{}, fmt.Errorf("%s is damaged: it has no schema", protocol.RunFile)
+	}
+	if w := r.World(); w < 1 || w > protocol.MaxRanks {
+		return Run{}, fmt.Errorf("%s is damaged: it asks for %d ranks", protocol.RunFile, w)
+	}
+	return r, nil
+}
+
+// World is the number of ranks; 0 where the experiment makes no sense.
+func (r Run) World() int {
+	p := r.Experiment.Parallel
+	n := 1
+	for _, k := range []int{p.TP, p.PP, p.DP} {
+		if k < 1 || k > protocol.MaxRanks {
+			return 0
+		}
+		n *= k
+		if n > protocol.MaxRanks {
+			return 0
+		}
+	}
+	return n
+}
+
+// newerSchema looks at the schema alone: the other members of a newer file may have other types.
+func newerSchema(data []byte) int {
+	var s struct {
+		Schema int `json:"schema"`
+	}
+	if json.Unmarshal(data, &s) != nil {
+		return 0
+	}
+	return s.Schema
+}

@@ -1,0 +1,315 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"boost-tui/profiler/record"
+	"boost-tui/runner/protocol"
+)
+
+func TestFinished(t *testing.T) {
+	h := launch(t, "ok", 2, false)
+	in := wait(t, h)
+	if in.State != Finished || in.Cause != "" || in.Err != nil || len(in.Result.Ranks) != 2 {
+		t.Fatalf("%s: %s %v %+v", in.State, in.Cause, in.Err, in.Result)
+	}
+	for _, name := range []string{protocol.ReserveFile, protocol.CancelFile} {
+		if _, err := os.Stat(filepath.Join(h.Dir, name)); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s is left: %v", name, err)
+		}
+	}
+	if steps, err := record.ReadRollup(h.Dir, 0, 100); err != nil || len(steps) != 10 || steps[9].Ranks != 2 {
+		t.Errorf("rollup holds %d steps, %v", len(steps), err)
+	}
+	private(t, h.Dir)
+}
+
+// private checks that nobody else may look into the run.
+func private(t *testing.T, dir string) {
+	t.Helper()
+	st, err := os.Stat(dir)
+	if err != nil || st.Mode().Perm() != protocol.DirMode {
+		t.Errorf("%s: %v, %v", dir, st.Mode(), err)
+	}
+}
+
+// TestFailures is the matrix of ranks that go wrong: the record says which, how and where.
+func TestFailures(t *testing.T) {
+	for _, c := range []struct {
+		mode  string
+		cause []string
+		rank  int
+		code  int
+		sig   string
+	}{
+		{"crash:1", []string{"rank 1", "exit code 1", "boom", "step 3", "forward.l2.attn.core/qkv.B"}, 1, 1, ""},
+		{"panic:0", []string{"rank 0", "exit code 2", "panic: assignment to entry in nil map", "step 3"}, 0, 2, ""},
+		{"record:1", []string{"rank 1: loss is not a number (step 3, head)"}, 1, 1, ""},
+		{"early:0", []string{"rank 0", "before the run's last step, 10", "step 3"}, 0, 0, ""},
+		{"spam", []string{"rank ", "spam is over"}, 0, 1, ""},
+	} {
+		t.Run(c.mode, func(t *testing.T) {
+			t.Parallel()
+			h := launch(t, c.mode, 2, false)
+			start := time.Now()
+			in := wait(t, h)
+			t.Logf("%v: %s", time.Since(start).Round(time.Millisecond), in.Cause)
+			if in.State != Failed {
+				t.Fatalf("%s: %s", in.State, in.Cause)
+			}
+			for _, s := range c.cause {
+				if !strings.Contains(in.Cause, s) {
+					t.Errorf("cause %q lacks %q", in.Cause, s)
+				}
+			}
+			e, err := protocol.ReadExit(h.Dir, c.rank)
+			if err != nil || e.Code != c.code || e.Signal != c.sig || e.Secondary {
+				t.Errorf("record %+v, %v", e, err)
+			}
+			for _, line := range e.LogTail {
+				if strings.ContainsAny(line, "\x1b\x07\r") || len(line) > 3*maxLineRunes {
+					t.Errorf("log tail holds %q", line)
+				}
+			}
+		})
+	}
+}
+
+// TestKilledRank kills a rank from outside while the others are deaf to everything but SIGKILL.
+func TestKilledRank(t *testing.T) {
+	for _, mode := range []string{"hang", "stubborn"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			h := launch(t, mode, 3, false)
+			atStep3(t, h.Dir, 3)
+			pids := processes(h.Dir, "rank")
+			if len(pids) != 3 {
+				t.Fatalf("ranks %v", pids)
+			}
+			start := time.Now()
+			if err := syscall.Kill(pids[0], syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			in := wait(t, h)
+			t.Logf("killed to clean: %v: %s", time.Since(start).Round(time.Millisecond), in.Cause)
+			if in.State != Failed || !strings.Contains(in.Cause, "was killed by SIGKILL") || !strings.Contains(in.Cause, "forward.l2.attn.in/qkv, waiting for the other ranks") {
+				t.Fatalf("%s: %s", in.State, in.Cause)
+			}
+			if time.Since(start) > 5*time.Second {
+				t.Errorf("took %v", time.Since(start))
+			}
+			exits, err := readExits(h.Dir)
+			if err != nil || len(exits) != 3 {
+				t.Errorf("%d records, %v", len(exits), err)
+			}
+		})
+	}
+}
+
+// TestStoppedRank: a rank that is stopped (SIGSTOP) hears no SIGTERM.
+func TestStoppedRank(t *testing.T) {
+	t.Parallel()
+	h := launch(t, "hang", 2, false)
+	atStep3(t, h.Dir, 2)
+	pids := processes(h.Dir, "rank")
+	if err := errors.Join(syscall.Kill(pids[0], syscall.SIGSTOP), syscall.Kill(pids[1], syscall.SIGKILL)); err != nil {
+		t.Fatal(err)
+	}
+	if in := wait(t, h); in.State != Failed {
+		t.Fatalf("%s: %s", in.State, in.Cause)
+	}
+}
+
+// TestKilledAgent: ranks notice and leave; whoever launched writes the result, else the records speak.
+func TestKilledAgent(t *testing.T) {
+	for _, detach := range []bool{false, true} {
+		t.Run(map[bool]string{false: "foreground", true: "detached"}[detach], func(t *testing.T) {
+			t.Parallel()
+			h := launch(t, "hang", 2, detach)
+			atStep3(t, h.Dir, 2)
+			start := time.Now()
+			kill(t, h.Dir, "agent")
+			in := wait(t, h)
+			t.Logf("killed to clean: %v: %s", time.Since(start).Round(time.Millisecond), in.Cause)
+			if in.State != Failed || !strings.Contains(in.Cause, "killed") || !strings.Contains(in.Cause, "its agent died") {
+				t.Fatalf("%s: %s", in.State, in.Cause)
+			}
+		})
+	}
+}
+
+// TestKilledAgentAlone: nobody is left to write a result.
+func TestKilledAgentAlone(t *testing.T) {
+	t.Parallel()
+	dir, cmd := frontend(t, "hang", "detach")
+	atStep3(t, dir, 2)
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	if in, err := Read(dir); err != nil || in.State != Running {
+		t.Fatalf("without its terminal the run is %s, %v", in.State, err)
+	}
+	kill(t, dir, "agent")
+	t.Logf("clean after %v", gone(t, dir, 5*time.Second))
+	in, err := Read(dir)
+	if err != nil || in.State != Failed || !strings.Contains(in.Cause, "is gone; rank") || !strings.Contains(in.Cause, "its agent died") {
+		t.Fatalf("%s: %s, %v", in.State, in.Cause, err)
+	}
+}
+
+// TestKilledForeground: the run dies with the program in front of it, even when that cannot say a word.
+func TestKilledForeground(t *testing.T) {
+	for _, sig := range []syscall.Signal{syscall.SIGKILL, syscall.SIGHUP} {
+		t.Run(sig.String(), func(t *testing.T) {
+			t.Parallel()
+			dir, cmd := frontend(t, "polite", "foreground")
+			atStep3(t, dir, 2)
+			start := time.Now()
+			_ = cmd.Process.Signal(sig)
+			_ = cmd.Wait()
+			gone(t, dir, 5*time.Second)
+			t.Logf("killed to clean: %v", time.Since(start).Round(time.Millisecond))
+			in, err := Read(dir)
+			if err != nil || in.State != Cancelled || in.Cause != launcherGone {
+				t.Fatalf("%s: %s, %v", in.State, in.Cause, err)
+			}
+		})
+	}
+}
+
+// frontend starts a process that launches, as `boost-tui run` does.
+func frontend(t *testing.T, mode, how string) (string, *exec.Cmd) {
+	t.Helper()
+	root := t.TempDir()
+	cmd := exec.Command(os.Args[0], "launch", root, mode, how)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	buf := make([]byte, 4096)
+	n, err := out.Read(buf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := strings.TrimSpace(string(buf[:n]))
+	t.Cleanup(func() { sweep(t, dir) })
+	return dir, cmd
+}
+
+func kill(t *testing.T, dir, role string) {
+	t.Helper()
+	pids := processes(dir, role)
+	if len(pids) != 1 {
+		t.Fatalf("%s: processes %v", role, pids)
+	}
+	if err := syscall.Kill(pids[0], syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestCancel(t *testing.T) {
+	for _, mode := range []string{"polite", "stubborn"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			h := launch(t, mode, 2, true)
+			atStep3(t, h.Dir, 2)
+			s := NewStore(filepath.Dir(h.Dir))
+			start := time.Now()
+			in, err := Cancel(t.Context(), s, h.Run.ID, "by the user")
+			if err != nil || in.State != Cancelled || in.Cause != "by the user" {
+				t.Fatalf("%s: %s, %v", in.State, in.Cause, err)
+			}
+			t.Logf("%v", time.Since(start).Round(time.Millisecond))
+			wait(t, h)
+			if _, err := Cancel(t.Context(), s, h.Run.ID, "again"); err == nil {
+				t.Error("cancelled twice")
+			}
+		})
+	}
+}
+
+// TestCancelFromAfar uses the request alone, as another host must.
+func TestCancelFromAfar(t *testing.T) {
+	t.Parallel()
+	h := launch(t, "polite", 1, true)
+	atStep3(t, h.Dir, 1)
+	if err := requestCancel(h.Dir, "from\x1b[31m afar\nand more"); err != nil {
+		t.Fatal(err)
+	}
+	if in := wait(t, h); in.State != Cancelled || in.Cause != "from afar" && in.Cause != "from afarand more" {
+		t.Fatalf("%s: %q", in.State, in.Cause)
+	}
+}
+
+// TestInterrupted: the context of a foreground run ends, with a reason.
+func TestInterrupted(t *testing.T) {
+	t.Parallel()
+	h := launch(t, "polite", 2, false)
+	atStep3(t, h.Dir, 2)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("its terminal closed"))
+	in, err := h.Wait(ctx)
+	if err != nil || in.State != Cancelled || in.Cause != "its terminal closed" {
+		t.Fatalf("%s: %s, %v", in.State, in.Cause, err)
+	}
+	gone(t, h.Dir, time.Second)
+}
+
+func TestAttachAndLogs(t *testing.T) {
+	t.Parallel()
+	h := launch(t, "ok", 2, true)
+	var steps []int64
+	in, err := Attach(t.Context(), h.Dir, func(l record.StepLine) { steps = append(steps, l.Step) })
+	if err != nil || in.State != Finished || len(steps) != 10 || steps[9] != 10 {
+		t.Fatalf("%s, steps %v, %v", in.State, steps, err)
+	}
+	h = launch(t, "spam", 1, true)
+	var lines []string
+	if err := Logs(t.Context(), h.Dir, LogOptions{Tail: -1, Follow: true}, func(rank int, s string) { lines = append(lines, s) }); err != nil {
+		t.Fatal(err)
+	}
+	if all := strings.Join(lines, "\n"); !strings.Contains(all, "hello red") || strings.Contains(all, "\x1b") {
+		t.Fatalf("log reads %q", all)
+	}
+	if err := Logs(t.Context(), h.Dir, LogOptions{Ranks: []int{7}}, nil); err == nil {
+		t.Error("logs of a rank that is not there")
+	}
+}
+
+// TestManyAtOnce launches several runs in the same second.
+func TestManyAtOnce(t *testing.T) {
+	s := NewStore(t.TempDir())
+	var wg sync.WaitGroup
+	for range 6 {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			h, err := Launch(t.Context(), s, testExperiment("ok", 1), LaunchOptions{Detach: true})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if in, err := h.Wait(t.Context()); err != nil || in.State != Finished {
+				t.Errorf("%s: %s, %v", in.State, in.Cause, err)
+			}
+		}()
+	}
+	wg.Wait()
+	infos, errs := s.List(t.Context())
+	if len(infos) != 6 || len(errs) != 0 {
+		t.Fatalf("%d runs, %v", len(infos), errs)
+	}
+}

@@ -1,0 +1,208 @@
+package runner
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/user"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"boost-tui/experiment"
+	"boost-tui/profiler/record"
+	"boost-tui/runner/protocol"
+
+	"golang.org/x/sys/unix"
+)
+
+// Store is the folder that holds the runs, one directory each. Several programs may use a folder at
+// once; a Store may be used by several goroutines.
+type Store struct {
+	Root  string // absolute
+	cache cache
+}
+
+// NewStore is the store in a folder, which is made when the first run is.
+func NewStore(root string) *Store { return &Store{Root: root} }
+
+// Dir is the directory of a run, given its whole id.
+func (s *Store) Dir(id string) string { return filepath.Join(s.Root, id) }
+
+// CreateOptions is what the store cannot find out by itself.
+type CreateOptions struct {
+	Argv       []string
+	Predicted  *Predicted
+	Versions   Versions // Go is filled in
+	Foreground bool
+}
+
+// reserveBytes is kept free for a run's last words on a disk that fills up.
+const reserveBytes = 64 << 10
+
+// createTries is how often another id is drawn when one is taken.
+const createTries = 20
+
+// Create makes the directory of a new run from a resolved experiment. It appears with run.json in it
+// or not at all.
+func (s *Store) Create(e experiment.Experiment, o CreateOptions) (Run, string, error) {
+	if err := os.MkdirAll(s.Root, protocol.DirMode); err != nil {
+		return Run{}, "", fmt.Errorf("make the runs folder %s: %w", s.Root, record.Explain(err))
+	}
+	me, err := self()
+	if err != nil {
+		return Run{}, "", err
+	}
+	r := Run{
+		Schema: Schema, Name: e.Name, Tags: e.Tags, Created: time.Now().UTC().Truncate(time.Microsecond), Argv: o.Argv,
+		Host: me.Host, User: userName(), Launcher: me, Foreground: o.Foreground,
+		Experiment: e, Model: shapeOf(e.Model), Plan: planOf(e), Predicted: o.Predicted, Versions: o.Versions,
+		Hosts: []string{me.Host}, CPU: cpuName(), Cores: runtime.GOMAXPROCS(0),
+	}
+	r.Versions.Go = runtime.Version()
+	if w := r.World(); w < 1 || w > protocol.MaxRanks {
+		return Run{}, "", fmt.Errorf("create a run: tp x pp x dp must be from 1 to %d, it is %d x %d x %d", protocol.MaxRanks, e.Parallel.TP, e.Parallel.PP, e.Parallel.DP)
+	}
+	dir, err := s.build(&r)
+	if err != nil {
+		return Run{}, "", fmt.Errorf("create a run in %s: %w", s.Root, record.Explain(err))
+	}
+	return r, dir, nil
+}
+
+// build prepares the directory under a hidden name and then gives it its own.
+func (s *Store) build(r *Run) (dir string, err error) {
+	tmp, err := os.MkdirTemp(s.Root, ".new-")
+	if err != nil {
+		return "", err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(tmp))
+		}
+	}()
+	for _, sub := range []string{"steps", "health", "timeline", "log", filepath.Base(protocol.ExitDir(""))} {
+		if err := os.Mkdir(filepath.Join(tmp, sub), protocol.DirMode); err != nil {
+			return "", err
+		}
+	}
+	// Not zeros: a file system that compresses or leaves holes would keep nothing.
+	reserve := make([]byte, reserveBytes)
+	for i := range reserve {
+		reserve[i] = byte(i*i>>3 ^ i)
+	}
+	if err := protocol.WriteFile(filepath.Join(tmp, protocol.ReserveFile), reserve); err != nil {
+		return "", err
+	}
+	for range createTries {
+		if r.ID, err = newID(r.Created, r.Experiment); err != nil {
+			return "", err
+		}
+		data, err := json.MarshalIndent(r, "", " ")
+		if err != nil {
+			return "", fmt.Errorf("encode %s: %w", protocol.RunFile, err)
+		}
+		if err := protocol.WriteFile(filepath.Join(tmp, protocol.RunFile), append(data, '\n')); err != nil {
+			return "", err
+		}
+		dir := s.Dir(r.ID)
+		err = renameNew(tmp, dir)
+		if err == nil {
+			return dir, nil
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			return "", err
+		}
+	}
+	return "", fmt.Errorf("no free id after %d tries", createTries)
+}
+
+// renameNew renames without replacing; where the file system cannot promise that, a name that exists is refused first.
+func renameNew(from, to string) error {
+	err := unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.RENAME_NOREPLACE)
+	if !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOSYS) {
+		return err
+	}
+	if _, err := os.Lstat(to); err == nil {
+		return fs.ErrExist
+	}
+	return os.Rename(from, to) // onto a directory that appeared meanwhile this fails: it is not empty
+}
+
+// Find completes a prefix of an id (or takes the path of a run's directory in this store). An ambiguous
+// prefix is an error that lists what fits.
+func (s *Store) Find(prefix string) (string, error) {
+	prefix = strings.TrimPrefix(strings.TrimSuffix(prefix, "/"), s.Root+"/")
+	if err := checkID(prefix); err != nil {
+		return "", err
+	}
+	if st, err := os.Lstat(s.Dir(prefix)); err == nil && st.IsDir() {
+		return prefix, nil
+	}
+	ids, err := s.ids()
+	if err != nil {
+		return "", err
+	}
+	var fit []string
+	for _, id := range ids {
+		// The time comes first in an id, so its ending is what people remember.
+		if strings.HasPrefix(id, prefix) || strings.HasSuffix(id, "-"+prefix) {
+			fit = append(fit, id)
+		}
+	}
+	switch {
+	case len(fit) == 1:
+		return fit[0], nil
+	case len(fit) == 0:
+		return "", fmt.Errorf("no run %q in %s: %w; `boost-tui runs` lists them", prefix, s.Root, fs.ErrNotExist)
+	}
+	return "", fmt.Errorf("%q fits %d runs (%s): say more of the id", prefix, len(fit), strings.Join(fit[:min(len(fit), 3)], ", "))
+}
+
+// ids lists the names of directories that can be runs, in order. No folder is no runs.
+func (s *Store) ids() ([]string, error) {
+	entries, err := os.ReadDir(s.Root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list the runs: %w", err)
+	}
+	ids := make([]string, 0, len(entries))
+	for _, e := range entries {
+		if e.IsDir() && checkID(e.Name()) == nil {
+			ids = append(ids, e.Name())
+		}
+	}
+	slices.Sort(ids)
+	return ids, nil
+}
+
+func writeIn(dir, name string, data []byte) error {
+	return record.Explain(protocol.WriteFile(filepath.Join(dir, name), data))
+}
+
+func userName() string {
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return fmt.Sprintf("uid %d", os.Getuid())
+}
+
+// cpuName is the processor's name, empty where the kernel does not tell.
+func cpuName() string {
+	data, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(data)) {
+		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
+			return clean(strings.TrimSpace(value), 80)
+		}
+	}
+	return ""
+}
