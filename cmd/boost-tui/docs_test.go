@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io/fs"
+	"os"
 	"strings"
 	"testing"
 
@@ -52,6 +53,29 @@ func TestDocsLinks(t *testing.T) {
 			if _, err := fs.Stat(docs.FS, target); err != nil {
 				t.Errorf("%s links to %s: %v", name, target, err)
 			}
+		}
+	}
+}
+
+// Every page is linked from the README, and the README's links lead somewhere.
+func TestReadmeLinks(t *testing.T) {
+	data, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, err := fs.Glob(docs.FS, "*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range pages {
+		if !strings.Contains(string(data), "(docs/"+name+")") {
+			t.Errorf("README.md does not link docs/%s", name)
+		}
+	}
+	for _, part := range strings.Split(string(data), "](")[1:] {
+		target, _, _ := strings.Cut(part, ")")
+		if _, err := os.Stat("../../" + target); err != nil && !strings.Contains(target, "://") {
+			t.Errorf("README.md links to %s: %v", target, err)
 		}
 	}
 }

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"boost-tui/experiment"
+	"boost-tui/planner"
+	"boost-tui/runner"
+	"boost-tui/trainer/data"
+)
+
+// prepared is an experiment that can start: resolved, valid, planned, and with data that can be read.
+type prepared struct {
+	experiment experiment.Experiment
+	plan       *planner.Plan
+}
+
+// prepare checks everything that can be known before a process starts. What it finds is wrong input.
+func (a *app) prepare(e experiment.Experiment) (prepared, error) {
+	e, err := e.Resolve()
+	if err != nil {
+		return prepared{}, usage(err)
+	}
+	m := planner.ThisMachine()
+	found := planner.Check(e, m)
+	if err := experiment.Invalid(found); err != nil {
+		return prepared{}, usage(err)
+	}
+	if e.Train.Data, err = checkData(e); err != nil {
+		return prepared{}, usage(err)
+	}
+	plan, err := planner.New(e, m)
+	if err != nil {
+		return prepared{}, err
+	}
+	for _, v := range found {
+		a.note("note: %s", v)
+	}
+	return prepared{e, plan}, nil
+}
+
+// checkData opens the data as a rank will, and gives back its path as ranks in another folder know it.
+func checkData(e experiment.Experiment) (string, error) {
+	path := e.Train.Data
+	if path == experiment.DataEmbedded {
+		return path, nil
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", fmt.Errorf("data %s: %w", e.Train.Data, err)
+	}
+	s, err := data.Open(path, e.Model.Vocab, int64(e.Step.Seq)+1)
+	if err != nil {
+		return "", err
+	}
+	return path, s.Close()
+}
+
+// predicted is what the run's record keeps of the plan.
+func (p prepared) predicted() *runner.Predicted {
+	return &runner.Predicted{MemBytes: p.plan.Memory.Total, CommBytesPerStep: p.plan.StepBytes, FLOPs: float64(p.plan.FLOPs), Parameters: p.plan.Parameters}
+}
