@@ -1,0 +1,124 @@
+package stats
+
+import (
+	"cmp"
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+const (
+	draws = 2000
+	// maxSamples bounds the work of a bootstrap: a longer series enters with every k-th value, which
+	// makes the interval a little wider, never narrower.
+	maxSamples = 20000
+	// minRepeats is how many repeats of a run it takes to resample runs as well.
+	minRepeats = 3
+)
+
+// BlockLength of the moving-block bootstrap of n values: about 1.5·n^⅓.
+func BlockLength(n int) int {
+	return max(1, int(math.Round(1.5*math.Cbrt(float64(n)))))
+}
+
+// SpeedUp is median(base)/median(candidate), above 1 when the candidate is faster, with its 95 %
+// percentile interval by moving-block bootstrap (2000 draws, deterministic). Each side is one or
+// more runs of step times; from three repeats on, runs are resampled before their blocks.
+func SpeedUp(base, candidate [][]float64) Interval {
+	value := Median(slices.Concat(base...)).Value / Median(slices.Concat(candidate...)).Value
+	out := Interval{value, math.NaN(), math.NaN()}
+	b, c := newResampler(base), newResampler(candidate)
+	if b == nil || c == nil {
+		return out
+	}
+	rng := rand.New(rand.NewPCG(0x626f6f7374, 0x747569))
+	ratios := make([]float64, draws)
+	for i := range ratios {
+		ratios[i] = b.median(rng) / c.median(rng)
+	}
+	slices.Sort(ratios)
+	tail := (1 - confidence) / 2
+	out.Lo, out.Hi = Quantile(ratios, tail), Quantile(ratios, 1-tail)
+	return out
+}
+
+// resampler draws medians. Values are kept as ranks, so that a draw counts instead of sorting.
+type resampler struct {
+	runs   [][]int32 // per run, the rank of each value among all
+	sorted []float64
+	counts []int32
+}
+
+// newResampler is nil when there is nothing to resample.
+func newResampler(runs [][]float64) *resampler {
+	total := 0
+	for _, r := range runs {
+		total += len(r)
+	}
+	if total < 2 {
+		return nil
+	}
+	stride := (total + maxSamples - 1) / maxSamples
+	type value struct {
+		v      float64
+		run, i int
+	}
+	var all []value
+	r := &resampler{}
+	for _, run := range runs {
+		n := 0
+		for i := 0; i < len(run); i += stride {
+			all = append(all, value{run[i], len(r.runs), n})
+			n++
+		}
+		if n > 0 {
+			r.runs = append(r.runs, make([]int32, n))
+		}
+	}
+	slices.SortFunc(all, func(a, b value) int { return cmp.Compare(a.v, b.v) })
+	for rank, v := range all {
+		r.runs[v.run][v.i] = int32(rank)
+		r.sorted = append(r.sorted, v.v)
+	}
+	r.counts = make([]int32, len(all))
+	return r
+}
+
+func (r *resampler) median(rng *rand.Rand) float64 {
+	clear(r.counts)
+	total := 0
+	for i := range r.runs {
+		run := r.runs[i]
+		if len(r.runs) >= minRepeats {
+			run = r.runs[rng.IntN(len(r.runs))]
+		}
+		r.blocks(rng, run)
+		total += len(run)
+	}
+	// The middle one, or the mean of the middle two.
+	lo, hi := r.nth((total-1)/2), r.nth(total/2)
+	return (lo + hi) / 2
+}
+
+// blocks counts as many values as the run has, drawn in blocks.
+func (r *resampler) blocks(rng *rand.Rand, run []int32) {
+	n := len(run)
+	length := min(BlockLength(n), n)
+	for left := n; left > 0; {
+		at := rng.IntN(n - length + 1)
+		for _, rank := range run[at : at+min(length, left)] {
+			r.counts[rank]++
+		}
+		left -= length
+	}
+}
+
+func (r *resampler) nth(k int) float64 {
+	seen := 0
+	for rank, c := range r.counts {
+		if seen += int(c); seen > k {
+			return r.sorted[rank]
+		}
+	}
+	return math.NaN()
+}
