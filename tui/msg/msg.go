@@ -87,3 +87,7 @@ type Runs struct {
 	Errs  []error
 	At    time.Time
 }
+
+// Copy puts a text into the terminal's clipboard (OSC 52). What names it in
+// the toast.
+type Copy struct{ Text, What string }

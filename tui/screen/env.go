@@ -23,9 +23,9 @@ type Store interface {
 // theme may change later by msg.Theme.
 type Env struct {
 	Store Store
-	// Launch starts a detached run and returns its ID. after, when not empty,
-	// is a run whose end it waits for.
-	Launch func(ctx context.Context, e experiment.Experiment, after string) (id string, err error)
+	// Launch starts a detached run of a resolved experiment, which survives the
+	// UI, and returns its ID.
+	Launch func(ctx context.Context, e experiment.Experiment) (id string, err error)
 	// Cancel ends a run.
 	Cancel func(ctx context.Context, id string) error
 	// Export writes the CSV files of runs under a folder, which must be new

@@ -16,34 +16,64 @@ type Tab struct {
 	Off        bool // not in this version
 }
 
-// Tabs draws the tab line: the active one in brackets, so that it is told
-// apart without colours, and right at the other end.
-func Tabs(t theme.Theme, tabs []Tab, active int, right string, w int) string {
-	var b strings.Builder
+// labels are the tabs' texts, all of one form: whole titles, or numbers alone
+// but for the active one where w cells are too few.
+func labels(tabs []Tab, active, w int) []string {
+	out := make([]string, len(tabs))
 	for _, short := range []bool{false, true} {
-		b.Reset()
+		sum := 0
 		for i, tab := range tabs {
-			label := tab.Key + " " + tab.Title
-			if short {
-				label = tab.Key
-				if i == active {
-					label = tab.Key + " " + tab.Title
-				}
+			label := tab.Key
+			if !short || i == active {
+				label += " " + tab.Title
 			}
 			switch {
 			case i == active:
-				b.WriteString(t.Tab.Paint("[" + label + "]"))
+				out[i] = "[" + label + "]"
 			case tab.Off:
-				b.WriteString(t.Dim.Paint("(" + label + ")"))
+				out[i] = "(" + label + ")"
 			default:
-				b.WriteString(" " + label + " ")
+				out[i] = " " + label + " "
 			}
+			sum += layout.Width(out[i])
 		}
-		if layout.Width(b.String()) <= w {
+		if sum <= w {
 			break
 		}
 	}
+	return out
+}
+
+// Tabs draws the tab line: the active one in brackets and later ones in
+// parentheses, so that they are told apart without colours; right stands at
+// the other end.
+func Tabs(t theme.Theme, tabs []Tab, active int, right string, w int) string {
+	var b strings.Builder
+	for i, label := range labels(tabs, active, w-layout.Width(right)) {
+		switch {
+		case i == active:
+			b.WriteString(t.Tab.Paint(label))
+		case tabs[i].Off:
+			b.WriteString(t.Dim.Paint(label))
+		default:
+			b.WriteString(label)
+		}
+	}
 	return layout.Spread(b.String(), t.Dim.Paint(right), w)
+}
+
+// TabAt is the key of the tab that Tabs draws at column x with w cells for the
+// tabs, "" for none.
+func TabAt(tabs []Tab, active, w, x int) string {
+	at := 0
+	for i, label := range labels(tabs, active, w) {
+		if n := layout.Width(label); x >= at && x < at+n {
+			return tabs[i].Key
+		} else {
+			at += n
+		}
+	}
+	return ""
 }
 
 // Hints draws the bindings that have a hint, as many as fit whole; the last

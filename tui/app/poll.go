@@ -1,0 +1,80 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"boost-tui/runner"
+	"boost-tui/tui/feed"
+	"boost-tui/tui/msg"
+
+	tea "github.com/charmbracelet/bubbletea"
+)
+
+const (
+	pollLive = time.Second     // between two listings while a run is on
+	pollIdle = 3 * time.Second // between two looks at the folder's stamp
+	// listDeadline bounds a listing on a file system that hangs.
+	listDeadline = 30 * time.Second
+)
+
+// listing is what a look at the store found; unchanged leaves the list as it was.
+type listing struct {
+	infos     []runner.Info
+	errs      []error
+	stamp     int64
+	unchanged bool
+}
+
+// readRuns lists the store in a Cmd. When nothing is running and the folder
+// has not changed since, it looks at the folder's stamp only.
+func (m *Model) readRuns() tea.Cmd {
+	stamp, store, changed := m.stamp, m.env.Store, m.opts.RootChanged
+	must := !m.listed || m.running() > 0 || changed == nil
+	return feed.Read(m.poll.Source, m.poll.Gen(), func(time.Time) (listing, bool, error) {
+		l := listing{stamp: stamp}
+		if changed != nil {
+			l.stamp = changed()
+		}
+		if !must && l.stamp == stamp {
+			l.unchanged = true
+			return l, false, nil
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), listDeadline)
+		defer cancel()
+		l.infos, l.errs = store.List(ctx)
+		return l, false, nil
+	})
+}
+
+// pollRuns keeps the list fresh. mine is false for messages of others.
+func (m *Model) pollRuns(in tea.Msg) (cmd tea.Cmd, mine bool) {
+	switch in := in.(type) {
+	case msg.RunsChanged:
+		m.listed = false
+		m.poll.Start()
+		return m.readRuns(), true
+	case msg.Tick:
+		if !m.poll.Mine(in.Owner, in.Gen) {
+			return nil, in.Owner == m.poll.Source
+		}
+		return m.readRuns(), true
+	case feed.Batch[listing]:
+		if !m.poll.Mine(in.Source, in.Gen) {
+			return nil, true
+		}
+		var cmds []tea.Cmd
+		m.stamp = in.Value.stamp
+		if !in.Value.unchanged {
+			m.listed = true
+			m.runs = msg.Runs{Infos: in.Value.infos, Errs: in.Value.errs, At: m.env.Now()}
+			cmds = append(cmds, m.all(m.runs))
+		}
+		wait := pollIdle
+		if m.running() > 0 {
+			wait = pollLive
+		}
+		return tea.Batch(append(cmds, m.poll.Wait(m.env.After, wait))...), true
+	}
+	return nil, false
+}

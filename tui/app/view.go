@@ -1,0 +1,88 @@
+package app
+
+import (
+	"fmt"
+
+	"boost-tui/tui/layout"
+	"boost-tui/tui/msg"
+	"boost-tui/tui/theme"
+	"boost-tui/tui/widget/statusbar"
+)
+
+// View draws the whole terminal: tabs, screen, status or toast, hints, and
+// what is open on top.
+func (m *Model) View() string {
+	if m.w <= 0 || m.h <= 0 {
+		return ""
+	}
+	view := m.view()
+	if m.env.Theme.ASCII {
+		view = layout.ASCII(view)
+	}
+	return view
+}
+
+func (m *Model) view() string {
+	t := m.env.Theme
+	if layout.ClassOf(m.w, m.h) == layout.TooSmall {
+		return layout.Fit(fmt.Sprintf("boost-tui needs 40x10,\nthis is %dx%d.\nq quits", m.w, m.h), m.w, m.h)
+	}
+	body := layout.Rect{X: 0, Y: 1, W: m.w, H: m.h - 3}
+	content := layout.Fit(m.current().View(body), body.W, body.H)
+	switch {
+	case m.help != nil:
+		content = layout.Overlay(content, m.help.View(t, body.W, body.H), body.W, body.H)
+	case len(m.dialogs) > 0:
+		content = layout.Overlay(content, m.dialogs[len(m.dialogs)-1].Modal.View(t, body.W, body.H), body.W, body.H)
+	}
+	frame := layout.Stack(
+		statusbar.Tabs(t, m.opts.Tabs, m.tabIndex(), m.site(), m.w),
+		content,
+		m.statusLine(t),
+		statusbar.Hints(t, m.bindings(), m.w))
+	return layout.Fit(frame, m.w, m.h)
+}
+
+// site is the right end of the tab line.
+func (m *Model) site() string {
+	text := layout.Clean(m.env.Host)
+	if m.env.ReadOnly {
+		text += "  read-only"
+	}
+	if n := m.running(); n > 0 {
+		text += fmt.Sprintf("  %d running", n)
+	}
+	return text + " "
+}
+
+func (m *Model) statusLine(t theme.Theme) string {
+	if n := len(m.toasts); n > 0 {
+		toast := m.toasts[n-1]
+		style, sign := t.Text, " "
+		switch toast.Level {
+		case msg.Good:
+			style, sign = t.Good, t.Glyphs.Check
+		case msg.Warn:
+			style, sign = t.Warn, t.Glyphs.Warn
+		case msg.Bad:
+			style, sign = t.Bad, t.Glyphs.Cross
+		}
+		return layout.Pad(style.Paint(" "+sign+" "+layout.Cut(toast.Text, m.w-4, t.Glyphs.Ellipsis)), m.w)
+	}
+	return layout.Pad(" "+m.current().Status(), m.w)
+}
+
+// tabIndex is the place of the active screen among the tabs.
+func (m *Model) tabIndex() int {
+	for i, tab := range m.opts.Tabs {
+		if tab.Title == m.current().Title() {
+			return i
+		}
+	}
+	return -1
+}
+
+// tabAt is the key of the tab under column x of the first line.
+func (m *Model) tabAt(x int) string {
+	return statusbar.TabAt(m.opts.Tabs, m.tabIndex(), m.w-layout.Width(m.site()), x)
+}
