@@ -60,9 +60,8 @@ func (c *checker) variantsFor() []string {
 // machine checks memory and cores of the host.
 func (c *checker) machine(m Machine) {
 	if m.MemBytes > 0 && m.NeedBytes > m.MemBytes {
-		key, lever := c.lever()
-		c.add(key, "memory of this machine", fmt.Sprintf("the run needs %s of memory and this machine has %s; %s",
-			FormatBytes(m.NeedBytes), FormatBytes(m.MemBytes), lever))
+		c.add(c.lever(), RuleMemory, fmt.Sprintf("the run needs %s of memory and this machine has %s; a smaller micro-batch (with more accumulation), seq, rank or size needs less",
+			FormatBytes(m.NeedBytes), FormatBytes(m.MemBytes)))
 	}
 	if world := c.e.World(); m.Cores > 0 && world > m.Cores && !c.has("tp", "pp", "dp") {
 		c.add("tp", "a core for every rank", fmt.Sprintf("%d ranks share %d cores: steps will be slower than they need be", world, m.Cores))
@@ -70,15 +69,15 @@ func (c *checker) machine(m Machine) {
 	}
 }
 
-// lever is the key that saves memory with the least harm, and how.
-func (c *checker) lever() (key, how string) {
+// lever is the key that saves memory with the least harm.
+func (c *checker) lever() string {
 	switch {
 	case c.e.Step.MicroBatch > 1:
-		return "micro-batch", "a smaller micro-batch with more accumulation trains the same"
+		return "micro-batch"
 	case c.e.Step.Seq > 1024:
-		return "seq", "shorter sequences need less"
+		return "seq"
 	default:
-		return "size", "a smaller size or rank needs less"
+		return "size"
 	}
 }
 

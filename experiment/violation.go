@@ -13,6 +13,9 @@ type Machine struct {
 	Cores     int
 }
 
+// RuleMemory is the rule of a Violation about the machine's memory.
+const RuleMemory = "memory of this machine"
+
 // Violation is one rule that an experiment breaks. Setting Key to any of Nearest mends it.
 type Violation struct {
 	Key     string   `json:"key"`

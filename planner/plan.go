@@ -1,0 +1,104 @@
+// Package planner says what an experiment needs before it runs: parameters, memory, communication and
+// FLOPs. It asks nobody's formulas: it runs one step of the real model on the recording device and adds up what
+// was asked for, so that what is planned is what the trainer executes.
+//
+// Start reading at Plan; recording.go makes the step, memory.go prices it.
+package planner
+
+import (
+	"fmt"
+
+	"boost-tui/experiment"
+	"boost-tui/model"
+	"boost-tui/step"
+)
+
+// Prediction is what Plan says of an experiment on a machine. The JSON is DESIGN.md's `plan`; the time of a step is not
+// predicted in this version. Sizes are bytes of one rank, unless they say otherwise.
+type Prediction struct {
+	Parameters        int64    `json:"parameters"`          // of the whole model
+	ParametersPerRank int64    `json:"parameters_per_rank"` // replicas included
+	Memory            Memory   `json:"memory"`
+	Fits              bool     `json:"fits"`                 // all ranks in the machine's memory
+	MachineBytes      int64    `json:"machine_bytes"`        // memory of the machine; 0: unknown
+	NeedBytes         int64    `json:"need_bytes"`           // of all ranks on the machine
+	Block             Block    `json:"block"`                // one decoder block, one micro-batch, one rank
+	Outside           Outside  `json:"outside"`              // what is not in a block
+	FLOPs             int64    `json:"flops"`                // model FLOPs of a step, all ranks (DESIGN.md: 3 x forward)
+	RankFLOPs         int64    `json:"flops_per_rank"`       // executed by one rank in a step
+	Collectives       int64    `json:"collectives_per_step"` // group calls of one rank
+	StepBytes         int64    `json:"comm_bytes_per_step"`  // payload of one rank, statistics included
+	WireBytes         int64    `json:"wire_bytes_per_step"`  // what a ring sends from one rank
+	TokensPerStep     int64    `json:"tokens_per_step"`      // over all ranks
+	DType             string   `json:"dtype"`                // that the bytes are counted in
+	Notes             []string `json:"notes"`
+}
+
+// Memory is bytes of one rank by use.
+type Memory struct {
+	Weights     int64 `json:"weights"`
+	Gradients   int64 `json:"gradients"`
+	Optimizer   int64 `json:"optimizer"`
+	Activations int64 `json:"activations"`
+	Logits      int64 `json:"logits"`
+	Buffers     int64 `json:"buffers"`
+	Total       int64 `json:"total"`
+}
+
+// Block is the work of one decoder block on one rank for one micro-batch.
+type Block struct {
+	Forward  Direction `json:"forward"`
+	Backward Direction `json:"backward"`
+	// FLOPs is forward and backward together, as executed.
+	FLOPs int64 `json:"flops"`
+	// ArithmeticIntensity is FLOPs per byte of the forward's matrix products: total FLOP over total bytes of
+	// operands and results (METHOD.md §3.10).
+	ArithmeticIntensity float64 `json:"arithmetic_intensity"`
+	// MLPArithmeticIntensity is the same of the MLP alone, which the published ratios are about.
+	MLPArithmeticIntensity float64 `json:"mlp_arithmetic_intensity"`
+}
+
+// Direction is the forward or the backward of something.
+type Direction struct {
+	Collectives []Collective `json:"collectives"`
+	Elements    int64        `json:"elements"`   // payload of all collectives
+	Statistics  int64        `json:"statistics"` // those of them that are row statistics, not activations
+	FLOPs       int64        `json:"flops"`
+}
+
+// Collective is one communication group call.
+type Collective struct {
+	Op       string `json:"op"`
+	Label    string `json:"label"`
+	Elements int64  `json:"elements"`
+}
+
+// Outside is the embedding, the head and the loss, for one micro-batch, and the optimizer.
+type Outside struct {
+	Forward   Direction `json:"forward"`
+	Backward  Direction `json:"backward"`
+	Optimizer Direction `json:"optimizer"`
+}
+
+// Plan predicts a resolved experiment. An experiment that breaks rules is an error that lists them
+// (*experiment.InvalidError); one that does not fit the machine is a plan with Fits false.
+func Plan(e experiment.Experiment, m Machine) (*Prediction, error) {
+	if err := experiment.Invalid(e.Validate(experiment.Machine{})); err != nil {
+		return nil, err
+	}
+	cfg := step.ConfigOf(e)
+	r, err := recordStep(cfg, e.Parallel.TP)
+	if err != nil {
+		return nil, fmt.Errorf("plan %s %s under %s: %w", e.Model.Size, e.Model.Variant, e.Parallel.Scheme, err)
+	}
+	price := priceOf(e)
+	p := &Prediction{Parameters: model.Count(cfg.Model), ParametersPerRank: r.parameters, Memory: price.memory(r.memory), MachineBytes: m.MemBytes,
+		FLOPs: model.FLOPs(cfg.Model), TokensPerStep: e.TokensPerStep(), DType: e.Step.DType}
+	p.NeedBytes = p.Memory.Total * int64(e.World())
+	p.Fits = m.MemBytes == 0 || p.NeedBytes <= m.MemBytes
+	r.block(&p.Block, price)
+	r.outside(&p.Outside)
+	r.totals(p, price)
+	p.Notes = notes(e, p)
+	return p, nil
+}
