@@ -1,0 +1,145 @@
+package planner
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"boost-tui/experiment"
+	"boost-tui/step"
+)
+
+// In fp32 the plan is what the device would be asked to allocate.
+func TestMemoryIsWhatIsAllocated(t *testing.T) {
+	for _, words := range []string{"", "tp=4", "scheme=vanilla tp=2", "variant=full tp=2", "size=60m tp=2 seq=512 micro-batch=4", "accumulate=7 grouping=off norm=sync tp=2"} {
+		e := resolve(t, "dtype=fp32 "+words)
+		p := plan(t, "dtype=fp32 "+words)
+		var r recording
+		if _, err := r.allocate(step.ConfigOf(e), e.Parallel.TP); err != nil {
+			t.Fatal(err)
+		}
+		if p.Memory.Total != r.dev.PeakBytes() {
+			t.Errorf("%q: planned %d, allocated %d: %+v", words, p.Memory.Total, r.dev.PeakBytes(), p.Memory)
+		}
+		if weights := p.Memory.Weights; weights < 4*p.ParametersPerRank || weights > 4*p.ParametersPerRank+1<<16 {
+			t.Errorf("%q: %d bytes for %d weights", words, weights, p.ParametersPerRank)
+		}
+		if p.Memory.Gradients != p.Memory.Weights || p.Memory.Optimizer < 2*p.Memory.Weights {
+			t.Errorf("%q: %+v", words, p.Memory)
+		}
+	}
+}
+
+// METHOD.md §3.8: elements that a block keeps per token, and bytes per parameter in bf16.
+func TestMemoryByMethod(t *testing.T) {
+	const d, f, r, layers, heads, tp, tokens = 4096, 11008, 1024, 32, 32, 4, 4 * 4096
+	const lse, stats = heads, 2
+	for words, perToken := range map[string]float64{
+		"variant=full":                2*d + (4*d+3*f+lse)/float64(tp) + stats,
+		"variant=cola scheme=vanilla": 6*d + 3*f + 7*r/float64(tp) + lse + stats,
+		"variant=cola scheme=btp":     (6*d+3*f+lse)/float64(tp) + 7*r + stats,
+	} {
+		p := plan(t, "size=7b tp=4 micro-batch=4 "+words)
+		last := float64(d)
+		if strings.Contains(words, "btp") {
+			last /= tp
+		}
+		want := 2 * tokens * (layers*perToken + last + 1)
+		if math.Abs(float64(p.Memory.Activations)/want-1) > 1e-6 {
+			t.Errorf("%s: %d bytes of activations, want %.0f", words, p.Memory.Activations, want)
+		}
+		n := float64(p.ParametersPerRank)
+		for what, pair := range map[string][2]float64{"weights": {float64(p.Memory.Weights), 2 * n}, "gradients": {float64(p.Memory.Gradients), 2 * n},
+			"optimizer": {float64(p.Memory.Optimizer), 12 * n}, "logits": {float64(p.Memory.Logits), 4 * tokens * 32000 / tp}} {
+			if math.Abs(pair[0]/pair[1]-1) > 1e-4 {
+				t.Errorf("%s: %s are %.0f bytes, want %.0f", words, what, pair[0], pair[1])
+			}
+		}
+	}
+	one, two := plan(t, "size=7b tp=4"), plan(t, "size=7b tp=4 accumulate=8")
+	if two.Memory.Gradients != 2*one.Memory.Gradients || two.Memory.Activations != one.Memory.Activations {
+		t.Errorf("accumulation: %+v, %+v", one.Memory, two.Memory)
+	}
+}
+
+func TestFits(t *testing.T) {
+	e := resolve(t, "tp=2 dtype=fp32")
+	p, err := Plan(e, Machine{MemBytes: 1 << 40})
+	if err != nil || !p.Fits || p.NeedBytes != 2*p.Memory.Total {
+		t.Fatalf("%v, %+v", err, p)
+	}
+	p, err = Plan(e, Machine{MemBytes: p.NeedBytes - 1})
+	if err != nil || p.Fits || !strings.Contains(strings.Join(p.Notes, " "), "does not fit") {
+		t.Errorf("%v, %+v", err, p)
+	}
+}
+
+// What Check offers is valid and fits.
+func TestCheckFindsAWayOut(t *testing.T) {
+	for _, tc := range []struct {
+		words string
+		mem   int64
+		key   string // "": no violation
+		lost  bool   // nothing fits
+	}{
+		{"size=tiny", 1 << 30, "", false},
+		{"size=60m micro-batch=64 seq=512", 4 << 30, "micro-batch", false},
+		{"size=130m", 4 << 30, "seq", false},
+		{"size=7b tp=2", 8 << 30, "size", false},
+		{"size=13b micro-batch=8 variant=full", 20 << 30, "size", false},
+		{"size=tiny", 1 << 10, "micro-batch", true},
+	} {
+		e := resolve(t, "dtype=fp32 "+tc.words)
+		vs := Check(e, Machine{MemBytes: tc.mem, Cores: 64})
+		if tc.key == "" || len(vs) != 1 {
+			if tc.key != "" || len(vs) != 0 {
+				t.Errorf("%s: %v", tc.words, vs)
+			}
+			continue
+		}
+		v := vs[0]
+		if v.Key != tc.key || (len(v.Nearest) == 0) != tc.lost || v.Rule != experiment.RuleMemory {
+			t.Errorf("%s: %v", tc.words, v)
+		}
+		for _, n := range v.Nearest {
+			try, err := with(e, v.Key, n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if left := Check(try, Machine{MemBytes: tc.mem, Cores: 64}); len(left) > 0 {
+				t.Errorf("%s: with %s %s: %v", tc.words, v.Key, n, left)
+			}
+			if try.Train != e.Train || try.Model.Variant != e.Model.Variant {
+				t.Errorf("%s: the way out changes more than %s", tc.words, v.Key)
+			}
+		}
+	}
+}
+
+func TestCheckKeepsOtherViolations(t *testing.T) {
+	vs := Check(resolve(t, "tp=3"), Machine{MemBytes: 1, Cores: 1})
+	if len(vs) == 0 || vs[0].Key != "tp" || vs[0].Rule == experiment.RuleMemory {
+		t.Errorf("%v", vs)
+	}
+	vs = Check(resolve(t, "tp=4"), Machine{MemBytes: 1 << 40, Cores: 2})
+	if len(vs) != 1 || !vs[0].Warning {
+		t.Errorf("%v", vs)
+	}
+	if vs := Check(resolve(t, "size=40b"), Machine{}); len(vs) != 0 {
+		t.Errorf("a machine of unknown memory: %v", vs)
+	}
+}
+
+func TestThisMachine(t *testing.T) {
+	if m := ThisMachine(); m.MemBytes < 1<<27 || m.Cores < 1 {
+		t.Errorf("%+v", m)
+	}
+	for limit, want := range map[string]int64{"max\n": 100, "50\n": 50, "9223372036854771712": 100, "0": 100, "": 100} {
+		if got := lower(100, limit); got != want {
+			t.Errorf("limit %q: %d, want %d", limit, got, want)
+		}
+	}
+	if lower(0, "7") != 7 {
+		t.Error("an unknown memory takes the limit")
+	}
+}
