@@ -47,6 +47,18 @@ func (a Axis) String() string {
 // Coordinate is where a rank stands along each dimension, from 0.
 type Coordinate struct{ TP, PP, DP int }
 
+// Along is the position along one axis: the rank within that axis' group.
+func (c Coordinate) Along(a Axis) int {
+	switch a {
+	case TP:
+		return c.TP
+	case DP:
+		return c.DP
+	default:
+		return c.PP
+	}
+}
+
 func (c Coordinate) String() string { return fmt.Sprintf("tp %d, dp %d, pp %d", c.TP, c.DP, c.PP) }
 
 // ErrNotYet marks a mesh that is sound but uses a dimension the trainer cannot execute yet.
@@ -130,8 +142,7 @@ func (m Mesh) Group(a Axis, rank int) ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	at := map[Axis]int{TP: c.TP, DP: c.DP, PP: c.PP}[a]
-	first := rank - at*m.stride(a)
+	first := rank - c.Along(a)*m.stride(a)
 	out := make([]int, m.Size(a))
 	for i := range out {
 		out[i] = first + i*m.stride(a)

@@ -69,7 +69,7 @@ func checkMesh(t *testing.T, m Mesh) {
 			for i, r := range g {
 				seen[r]++
 				c, _ := m.Coordinate(r)
-				if at := map[Axis]int{TP: c.TP, DP: c.DP, PP: c.PP}[a]; at != i {
+				if at := c.Along(a); at != i {
 					t.Fatalf("%+v: %s group %v: rank %d has coordinate %d", m, a, g, r, at)
 				}
 				if own, _ := m.Group(a, r); !slices.Equal(own, g) {

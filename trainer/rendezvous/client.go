@@ -33,11 +33,15 @@ type Client struct {
 // ErrClosed says that this side closed the connection.
 var ErrClosed = errors.New("rendezvous: closed")
 
-// redial is the pause between attempts to reach a server that is not there yet.
-const redial = 50 * time.Millisecond
+// A server that is not there yet is tried again after redial. Rank 0's socket listens before any rank
+// is started on its host, so after redialLimit it is not late but gone.
+const (
+	redial      = 50 * time.Millisecond
+	redialLimit = 5 * time.Second
+)
 
 // Dial connects and authenticates. A server that does not listen yet is tried again until the
-// context ends; one that refuses is not.
+// context ends, at most 5 s; one that refuses is not.
 func Dial(ctx context.Context, addr string, o Options) (*Client, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -46,23 +50,27 @@ func Dial(ctx context.Context, addr string, o Options) (*Client, error) {
 		return nil, fmt.Errorf("rendezvous: rank %d of a world of %d", o.Rank, o.World)
 	}
 	var d net.Dialer
+	giveUp := time.Now().Add(redialLimit)
 	for {
 		conn, err := d.DialContext(ctx, "tcp", addr)
 		if err == nil {
 			return newClient(ctx, conn, o)
 		}
+		if ctx.Err() != nil || time.Now().After(giveUp) {
+			return nil, fmt.Errorf("rendezvous at %s: %w (is rank 0's host reachable from here?)", addr, err)
+		}
 		select {
 		case <-time.After(redial):
 		case <-ctx.Done():
-			return nil, fmt.Errorf("rendezvous at %s: %w (is rank 0's host reachable from here?)", addr, err)
 		}
 	}
 }
 
 func newClient(ctx context.Context, conn net.Conn, o Options) (*Client, error) {
-	limit := time.Now().Add(handshakeLimit)
-	if t, ok := ctx.Deadline(); ok && t.Before(limit) {
-		limit = t
+	// The socket accepts before rank 0's process is up, so the greeting may be long in coming.
+	limit, ok := ctx.Deadline()
+	if !ok {
+		limit = time.Now().Add(longestWait)
 	}
 	conn.SetDeadline(limit)
 	stop := context.AfterFunc(ctx, func() { conn.Close() })

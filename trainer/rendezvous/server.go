@@ -72,6 +72,11 @@ func (s *Server) Addr() string { return s.ln.Addr().String() }
 // Connected is the ranks that are connected now, ascending.
 func (s *Server) Connected() []int { return s.store.connected() }
 
+// SetIfAbsent is Client.SetIfAbsent from the side of the server, so that OnLost can publish what happened.
+func (s *Server) SetIfAbsent(key string, value []byte) ([]byte, error) {
+	return s.store.set(key, value, true)
+}
+
 // Settle blocks until every rank but the given one has left, or the context ends. The rank that
 // holds the server calls it before Close, so that the others can still read why the run ended.
 func (s *Server) Settle(ctx context.Context, but int) { s.store.settle(ctx, but) }

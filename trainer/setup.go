@@ -1,0 +1,158 @@
+package trainer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"boost-tui/docs"
+	"boost-tui/experiment"
+	"boost-tui/kernels"
+	"boost-tui/kernels/check"
+	"boost-tui/profiler"
+	"boost-tui/profiler/flight"
+	"boost-tui/runner/protocol"
+	"boost-tui/step"
+	"boost-tui/trainer/data"
+	"boost-tui/trainer/mesh"
+)
+
+// device is a rank's device with everything that is put round it: check (when asked for), the memory
+// meter, the timer, the flight recorder. Calls go to flight.
+type device struct {
+	kernels.Device // the innermost; Close closes it
+	meter          *meter
+	timer          *profiler.Device
+	flight         *flight.Device
+}
+
+func (r *rank) openDevice() error {
+	inner, err := r.open(r.spec)
+	if err != nil {
+		return err
+	}
+	r.dev = &device{Device: inner}
+	outer := inner
+	if os.Getenv(EnvCheck) == "1" {
+		outer = check.Wrap(outer, check.Options{Finite: true})
+		r.logf("checking bounds, types and finiteness of every operation (%s=1): slow", EnvCheck)
+	}
+	r.dev.meter = &meter{Device: outer}
+	if r.dev.timer, err = profiler.Wrap(r.dev.meter, profiler.Options{}); err != nil {
+		return err
+	}
+	w, err := r.openBoard()
+	if err != nil {
+		return err
+	}
+	r.dev.flight = flight.Wrap(r.dev.timer, w)
+	return nil
+}
+
+// openBoard claims this rank's slot of the inherited flight board; a rank that was given none notes nothing.
+func (r *rank) openBoard() (*flight.Writer, error) {
+	if r.spec.BoardFD == protocol.NoFD {
+		return nil, nil
+	}
+	b, err := flight.Open(os.NewFile(uintptr(r.spec.BoardFD), "board"))
+	if err != nil {
+		return nil, err
+	}
+	r.boardMu.Lock()
+	r.board = b
+	r.boardMu.Unlock()
+	return b.Writer(r.spec.LocalRank)
+}
+
+func (r *rank) openData() error {
+	t, s, m := r.spec.Experiment.Train, r.spec.Experiment.Step, r.spec.Experiment.Model
+	need := int64(s.Seq) + 1
+	var err error
+	if t.Data == experiment.DataEmbedded {
+		r.data, err = data.OpenFS(docs.FS, "the embedded documentation", m.Vocab, need)
+	} else {
+		r.data, err = data.Open(t.Data, m.Vocab, need)
+	}
+	return err
+}
+
+// training is what the loop needs.
+type training struct {
+	step    *step.Step
+	batches data.Batches
+	tokens  []int32
+	out     *telemetry
+}
+
+// setUp opens device and data, joins the communicators and makes the model. What it opened is given
+// back by release, whether it succeeds or not.
+func (r *rank) setUp(ctx context.Context) (*training, error) {
+	if err := r.openData(); err != nil {
+		return nil, err
+	}
+	if err := r.openDevice(); err != nil {
+		return nil, err
+	}
+	tp, err := r.joinGroup(ctx, mesh.TP)
+	if err != nil {
+		return nil, err
+	}
+	e := r.spec.Experiment
+	t := &training{}
+	if t.step, err = step.New(step.ConfigOf(e), r.dev.flight, tp); err != nil {
+		return nil, err
+	}
+	if err := t.step.Model().Initialize(ctx); err != nil {
+		return nil, fmt.Errorf("initialise the weights: %w", err)
+	}
+	samples := e.Step.MicroBatch * e.Step.Accumulate
+	t.batches = data.Batches{Source: r.data, Seed: e.Train.Seed, Seq: e.Step.Seq, Samples: samples}
+	t.tokens = make([]int32, samples*(e.Step.Seq+1))
+	if t.out, err = r.openTelemetry(); err != nil {
+		return nil, err
+	}
+	r.introduce()
+	return t, nil
+}
+
+// joinGroup makes this rank's communicator along an axis; nil where it is alone.
+func (r *rank) joinGroup(ctx context.Context, a mesh.Axis) (kernels.Comm, error) {
+	members, err := r.mesh.Group(a, r.spec.Rank)
+	if err != nil || len(members) == 1 {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, meetLimit)
+	defer cancel()
+	id, err := r.link.uid(ctx, r.dev.flight, a.String(), members, r.spec.Rank)
+	if err != nil {
+		return nil, fmt.Errorf("identity of the %s group: %w", a, err)
+	}
+	c, err := r.mesh.Coordinate(r.spec.Rank)
+	if err != nil {
+		return nil, err
+	}
+	comm, err := r.dev.flight.Join(ctx, id, len(members), c.Along(a), a.String())
+	if err != nil {
+		return nil, fmt.Errorf("join the %s group of ranks %v: %w", a, members, err)
+	}
+	r.join(comm)
+	return comm, nil
+}
+
+// introduce says in the log what this rank is.
+func (r *rank) introduce() {
+	e, info := r.spec.Experiment, r.dev.Info()
+	r.logf("%s (%s), %d threads, %v; tp %d, %s %s, %s", info.Backend, info.Name, info.Threads, info.Libraries,
+		e.Parallel.TP, e.Model.Variant, e.Parallel.Scheme, e.Step.DType)
+	if r.spec.Rank == 0 {
+		r.logf("data: %s, %d tokens in %d files", r.data.Name(), r.data.Tokens(), r.data.Files())
+	}
+}
+
+func (t *training) close() error {
+	if t.out == nil {
+		return nil
+	}
+	return errors.Join(t.out.steps.Close(), t.out.timeline.Close())
+}
