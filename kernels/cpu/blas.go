@@ -1,0 +1,185 @@
+package cpu
+
+/*
+#cgo noescape bt_blas_open
+#cgo nocallback bt_blas_open
+#cgo noescape bt_blas_use
+#cgo nocallback bt_blas_use
+#include "api.h"
+#include <stdlib.h>
+*/
+import "C"
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"unsafe"
+
+	gonumblas "gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/gonum"
+
+	"boost-tui/kernels"
+)
+
+// Gonum is the value of Options.BLAS that asks for no library at all.
+const Gonum = "gonum"
+
+// candidates are the CBLAS libraries that are looked for, best first.
+var candidates = []string{"libopenblas.so.0", "libblis.so.4", "libmkl_rt.so", "libmkl_rt.so.2", "libcblas.so.3", "libblas.so.3"}
+
+// blas is what computes products.
+type blas struct {
+	gonum         bool
+	path, version string
+	refused       []string // libraries that were found and not taken, with the reason
+}
+
+func (b blas) describe() []string {
+	name := "gonum (no CBLAS library was found; products are slow)"
+	if !b.gonum {
+		name = fmt.Sprintf("%s (%s)", b.version, b.path)
+	}
+	out := []string{name}
+	for _, r := range b.refused {
+		out = append(out, "not used: "+r)
+	}
+	return out
+}
+
+// opened remembers the process's library: a loaded BLAS starts threads and is never unloaded, so it is opened once.
+var opened struct {
+	sync.Mutex
+	byName map[string]blas
+}
+
+// openBLAS finds a library. A name that was asked for must be there; without one gonum is the last resort.
+func openBLAS(name string) (blas, error) {
+	if name == "" {
+		name = os.Getenv("BOOST_BLAS")
+	}
+	if name == Gonum {
+		return blas{gonum: true}, nil
+	}
+	opened.Lock()
+	defer opened.Unlock()
+	if b, ok := opened.byName[name]; ok {
+		return b, nil
+	}
+	b, err := findBLAS(name)
+	if err != nil {
+		return b, err
+	}
+	if opened.byName == nil {
+		opened.byName = map[string]blas{}
+	}
+	opened.byName[name] = b
+	return b, nil
+}
+
+func findBLAS(name string) (blas, error) {
+	if name != "" {
+		if !filepath.IsAbs(name) {
+			return blas{}, fmt.Errorf("BLAS library %q: give an absolute path, or %q", name, Gonum)
+		}
+		if err := trusted(name); err != nil {
+			return blas{}, fmt.Errorf("BLAS library: %w", err)
+		}
+		return loadBLAS(name)
+	}
+	var refused []string
+	for _, c := range candidates {
+		b, err := loadBLAS(c)
+		if err == nil {
+			b.refused = refused
+			return b, nil
+		}
+		if !strings.Contains(err.Error(), "cannot open shared object") {
+			refused = append(refused, err.Error())
+		}
+	}
+	return blas{gonum: true, refused: refused}, nil
+}
+
+// loadBLAS opens one library and, when it lies where others cannot write and answers rightly, makes it the process's.
+func loadBLAS(name string) (blas, error) {
+	text := C.CString(name)
+	defer C.free(unsafe.Pointer(text))
+	var info C.bt_blas_info
+	var reason [512]C.char
+	lib := C.bt_blas_open(text, &info, &reason[0], C.size_t(len(reason)))
+	if lib == nil {
+		return blas{}, fmt.Errorf("BLAS library %s: %s", name, C.GoString(&reason[0]))
+	}
+	path, err := filepath.EvalSymlinks(C.GoString(&info.path[0]))
+	if err == nil {
+		err = trusted(path)
+	}
+	if err == nil && C.bt_blas_use(lib, &reason[0], C.size_t(len(reason))) == 0 {
+		err = fmt.Errorf("%s: %s", path, C.GoString(&reason[0]))
+	}
+	if err != nil {
+		C.bt_blas_close(lib)
+		return blas{}, fmt.Errorf("BLAS library: %w", err)
+	}
+	return blas{path: path, version: strings.TrimSpace(C.GoString(&info.version[0]))}, nil
+}
+
+// trusted verifies that a library and every folder above it belong to the user or root, and that nobody else may write there.
+func trusted(path string) error {
+	path, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return err
+	}
+	for p := path; ; p = filepath.Dir(p) {
+		st, err := os.Stat(p)
+		if err != nil {
+			return err
+		}
+		owner, ok := st.Sys().(*syscall.Stat_t)
+		if !ok || owner.Uid != 0 && int(owner.Uid) != os.Getuid() {
+			return fmt.Errorf("%s belongs to somebody else", p)
+		}
+		if st.Mode().Perm()&0o002 != 0 || st.Mode().Perm()&0o020 != 0 && owner.Gid != 0 && int(owner.Gid) != os.Getgid() {
+			return fmt.Errorf("%s may be written by others (%s)", p, st.Mode())
+		}
+		if p == filepath.Dir(p) {
+			return nil
+		}
+	}
+}
+
+// floats is the memory of a matrix, from its first element to its last, offset elements on.
+func floats(v kernels.View, offset int64) []float32 {
+	n := int64(v.Rows-1)*int64(v.LD) + int64(v.Cols)
+	return unsafe.Slice((*float32)(C.t_at(C.bt_ptr(v.Ptr())+C.bt_ptr(4*offset))), n)
+}
+
+// gonumGemm computes a product in Go, on as many threads as GOMAXPROCS allows.
+func gonumGemm(e *kernels.Gemm) {
+	m, n, k := e.Dims()
+	if m == 0 || n == 0 {
+		return
+	}
+	ta, tb := gonumblas.NoTrans, gonumblas.NoTrans
+	if e.TransA {
+		ta = gonumblas.Trans
+	}
+	if e.TransB {
+		tb = gonumblas.Trans
+	}
+	for b := range int64(e.Count()) {
+		d := floats(e.D, b*e.StrideD)
+		if !e.C.IsZero() && e.Beta != 0 {
+			c := floats(e.C, b*e.StrideC)
+			for r := range m {
+				copy(d[r*e.D.LD:r*e.D.LD+n], c[r*e.C.LD:r*e.C.LD+n])
+			}
+		}
+		gonum.Implementation{}.Sgemm(ta, tb, m, n, k, e.Alpha,
+			floats(e.A, b*e.StrideA), max(e.A.LD, e.A.Cols), floats(e.B, b*e.StrideB), max(e.B.LD, e.B.Cols), e.Beta, d, max(e.D.LD, e.D.Cols))
+	}
+}

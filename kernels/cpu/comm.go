@@ -1,0 +1,157 @@
+package cpu
+
+/*
+#cgo noescape t_comm_uid
+#cgo nocallback t_comm_uid
+#cgo noescape t_comm_join
+#cgo nocallback t_comm_join
+#cgo nocallback t_comm_ready
+#cgo noescape t_comm_status
+#cgo nocallback t_comm_status
+#cgo nocallback t_comm_end
+#include "api.h"
+#include <stdlib.h>
+*/
+import "C"
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"unsafe"
+
+	"boost-tui/kernels"
+)
+
+// Comm is a communicator over the shared memory of a host. It implements kernels.Comm.
+type Comm struct {
+	dev        *Device
+	name       string
+	rank, size int
+
+	mu sync.Mutex // guards c against Close, since Status and Abort come from any goroutine
+	c  *C.bt_comm
+}
+
+// UID implements kernels.Device.
+func (d *Device) UID() (kernels.UID, error) {
+	var u C.bt_uid
+	if err := d.closed("uid"); err != nil {
+		return kernels.UID{}, err
+	}
+	s := C.t_comm_uid(d.api, d.ctx, &u)
+	return *(*kernels.UID)(unsafe.Pointer(&u)), d.fail("uid", kernels.Label{}, s)
+}
+
+// Join implements kernels.Device. The ranks of a communicator must share this device's segment.
+func (d *Device) Join(ctx context.Context, id kernels.UID, n, rank int, name string) (kernels.Comm, error) {
+	if err := d.closed("join"); err != nil {
+		return nil, err
+	}
+	text := C.CString(name)
+	defer C.free(unsafe.Pointer(text))
+	c := &Comm{dev: d, name: name, rank: rank, size: n}
+	if s := C.t_comm_join(d.api, d.ctx, (*C.bt_uid)(unsafe.Pointer(&id)), C.int32_t(n), C.int32_t(rank), text, &c.c); s != 0 {
+		return nil, d.fail("join", kernels.Label{}, s)
+	}
+	d.comms = append(d.comms, c)
+	for {
+		switch s := C.t_comm_ready(d.api, c.c, pollMicros); s {
+		case C.BT_OK:
+			return c, nil
+		case C.BT_ENOTREADY:
+			if ctx.Err() != nil {
+				c.Abort()
+				c.Close()
+				return nil, fmt.Errorf("wait for the %d ranks of %s: %w", n, name, context.Cause(ctx))
+			}
+		default:
+			err := d.fail("join", kernels.Label{}, s)
+			c.Close()
+			return nil, err
+		}
+	}
+}
+
+// Name implements kernels.Comm.
+func (c *Comm) Name() string { return c.name }
+
+// Rank implements kernels.Comm.
+func (c *Comm) Rank() int { return c.rank }
+
+// Size implements kernels.Comm.
+func (c *Comm) Size() int { return c.size }
+
+// Status implements kernels.Comm.
+func (c *Comm) Status() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.c == nil {
+		return nil
+	}
+	var text [512]C.char
+	if s := C.t_comm_status(c.dev.api, c.c, &text[0], C.size_t(len(text))); s != 0 {
+		return &kernels.Error{Backend: "cpu", Op: "communicator " + c.name, Msg: C.GoString(&text[0]), Err: sentinel(s)}
+	}
+	return nil
+}
+
+// Abort implements kernels.Comm.
+func (c *Comm) Abort() error { return c.end(C.BT_END_ABORT) }
+
+// Close leaves the communicator. Collectives of others that are still to come fail.
+func (c *Comm) Close() error {
+	err := c.end(C.BT_END_FINALIZE)
+	c.mu.Lock()
+	c.c = nil
+	c.mu.Unlock()
+	return err
+}
+
+func (c *Comm) end(how C.int32_t) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.c != nil {
+		C.t_comm_end(c.dev.api, c.c, how)
+	}
+	return nil
+}
+
+// collective encodes and launches a group call.
+func (d *Device) collective(c kernels.Call, e *kernels.Collective) error {
+	comm, ok := e.Comm.(*Comm)
+	if !ok || comm.dev != d || comm.c == nil {
+		return invalid(e.Name(), c.Label, "the communicator is closed or not one of this device")
+	}
+	if len(e.Parts) > C.BT_MAX_PARTS {
+		return invalid(e.Name(), c.Label, fmt.Sprintf("%d parts; a group call holds %d", len(e.Parts), int(C.BT_MAX_PARTS)))
+	}
+	o := &d.coll
+	*o = C.bt_coll{comm: comm.c, parts: C.int32_t(len(e.Parts))}
+	o.h.size = C.uint32_t(unsafe.Offsetof(o.part) + uintptr(len(e.Parts))*unsafe.Sizeof(o.part[0]))
+	o.h.kind = C.BT_COLLECTIVE
+	setText(o.label[:], c.Label.String())
+	for i, p := range e.Parts {
+		q := &o.part[i]
+		q.kind, q.reduce, q.root = C.int32_t(p.Kind), C.int32_t(p.Reduce), C.int32_t(p.Root)
+		q.n, q.src = C.uint64_t(p.Send.Len()), C.bt_ptr(p.Send.Ptr())
+		if !p.Recv.IsZero() {
+			q.dst = C.bt_ptr(p.Recv.Ptr())
+		}
+	}
+	s := d.streams[c.Stream]
+	if c.Stream != kernels.ComputeStream {
+		d.remember(s, c, e.Name())
+	}
+	if r := C.t_launch_coll(d.api, d.ctx, s.c, o); r != 0 {
+		return d.launchFailed(c, e.Name(), r)
+	}
+	return nil
+}
+
+// setText fills a zeroed C array, which stays terminated.
+func setText(dst []C.char, s string) {
+	for i := range min(len(s), len(dst)-1) {
+		dst[i] = C.char(s[i])
+	}
+}

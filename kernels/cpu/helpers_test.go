@@ -1,0 +1,150 @@
+package cpu
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"unsafe"
+
+	"boost-tui/kernels"
+)
+
+// rig is a device with what tests do on it all the time.
+type rig struct {
+	testing.TB
+	*Device
+	rng *rand.Rand
+}
+
+func open(t testing.TB, o Options) *rig {
+	t.Helper()
+	d, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Close() })
+	return &rig{t, d, rand.New(rand.NewPCG(1, 2))}
+}
+
+// each runs a test on every instruction set that this machine has, on one thread and on several, and on gonum's products.
+func each(t *testing.T, f func(t *testing.T, r *rig)) {
+	for name, o := range map[string]Options{
+		"base": {ISA: "base"}, "avx2": {ISA: "avx2"}, "avx512": {ISA: "avx512"}, "best-3-threads": {Threads: 3}, "gonum": {BLAS: Gonum},
+	} {
+		d, err := Open(o)
+		if err != nil {
+			t.Logf("%s left out: %v", name, err)
+			continue
+		}
+		t.Run(name, func(t *testing.T) { f(t, &rig{t, d, rand.New(rand.NewPCG(1, 2))}) })
+		d.Close()
+	}
+}
+
+// matrix is an fp32 view with pad elements between its rows, filled with normal numbers; gaps hold a mark.
+func (r *rig) matrix(rows, cols, pad int) kernels.View {
+	r.Helper()
+	v := r.empty(rows, cols, pad, kernels.F32)
+	for i := range rows {
+		for j := range cols {
+			r.set(v, i, j, float32(r.rng.NormFloat64()))
+		}
+	}
+	return v
+}
+
+const mark = -12345
+
+func (r *rig) empty(rows, cols, pad int, dt kernels.DType) kernels.View {
+	r.Helper()
+	return r.view(rows, cols, pad, dt, false)
+}
+
+func (r *rig) view(rows, cols, pad int, dt kernels.DType, symmetric bool) kernels.View {
+	r.Helper()
+	b, err := r.Alloc("test", int64(4*(rows*(cols+pad)+pad)), symmetric)
+	if err != nil {
+		r.Fatal(err)
+	}
+	v := kernels.Matrix(b, int64(4*pad), rows, cols, dt)
+	v.LD = cols + pad
+	if pad > 0 {
+		for i := range r.raw(b) {
+			r.raw(b)[i] = mark
+		}
+	}
+	return v
+}
+
+func (r *rig) raw(b *kernels.Buffer) []float32 {
+	return unsafe.Slice((*float32)(bytesAt(b)), b.Bytes/4)
+}
+
+func (r *rig) index(v kernels.View, i, j int) int { return int(v.Offset/4) + i*v.LD + j }
+
+func (r *rig) set(v kernels.View, i, j int, x float32) { r.raw(v.Buf)[r.index(v, i, j)] = x }
+
+func (r *rig) at(v kernels.View, i, j int) float64 { return float64(r.raw(v.Buf)[r.index(v, i, j)]) }
+
+func (r *rig) ids(n, limit int) kernels.View {
+	v := r.empty(n, 1, 2, kernels.I32)
+	for i := range n {
+		r.set(v, i, 0, math.Float32frombits(uint32(r.rng.IntN(limit))))
+	}
+	return v
+}
+
+func (r *rig) id(v kernels.View, i int) int {
+	return int(int32(math.Float32bits(r.raw(v.Buf)[r.index(v, i, 0)])))
+}
+
+// get copies a view's elements.
+func (r *rig) get(v kernels.View) [][]float64 {
+	out := make([][]float64, v.Rows)
+	for i := range out {
+		out[i] = make([]float64, v.Cols)
+		for j := range out[i] {
+			out[i][j] = r.at(v, i, j)
+		}
+	}
+	return out
+}
+
+func (r *rig) run(op kernels.Op) {
+	r.Helper()
+	if err := r.Do(kernels.Call{Label: kernels.Label{Layer: -1, Op: op.Name()}}, op); err != nil {
+		r.Fatal(err)
+	}
+}
+
+// want compares a view with a formula, relative to the size of the largest element, and the gaps between rows with the mark.
+func (r *rig) want(name string, v kernels.View, tolerance float64, f func(i, j int) float64) {
+	r.Helper()
+	scale := 1e-30
+	for i := range v.Rows {
+		for j := range v.Cols {
+			if w := math.Abs(f(i, j)); !math.IsNaN(w) && !math.IsInf(w, 0) {
+				scale = max(scale, w)
+			}
+		}
+	}
+	for i := range v.Rows {
+		for j := range v.Cols {
+			g, w := r.at(v, i, j), f(i, j)
+			if math.IsNaN(g) != math.IsNaN(w) || math.IsInf(w, 0) && g != w || math.Abs(g-w) > tolerance*scale {
+				r.Errorf("%s[%d,%d] = %g, want %g (scale %g)", name, i, j, g, w, scale)
+				return
+			}
+		}
+	}
+	if v.LD > v.Cols {
+		raw := r.raw(v.Buf)
+		for i := range raw {
+			k := i - int(v.Offset/4)
+			if (k < 0 || k%v.LD >= v.Cols) && raw[i] != mark {
+				r.Errorf("%s: wrote %g outside its rows, at element %d", name, raw[i], i)
+				return
+			}
+		}
+	}
+}
