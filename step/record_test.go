@@ -1,11 +1,14 @@
 package step
 
 import (
+	"fmt"
 	"testing"
 
 	"boost-tui/experiment"
 	"boost-tui/kernels"
+	"boost-tui/kernels/check"
 	"boost-tui/kernels/record"
+	"boost-tui/kernels/reference"
 	"boost-tui/model"
 )
 
@@ -144,4 +147,38 @@ func TestMemory(t *testing.T) {
 			t.Errorf("%s: logits of %d bytes", name, few[kernels.MemLogits])
 		}
 	})
+}
+
+// TestChecked runs steps behind the check decorator: no operand is freed, aliased or not finite.
+func TestChecked(t *testing.T) {
+	every(func(name string, cfg Config) {
+		ranks(t, &reference.World{}, 2, func(_ int, dev kernels.Device, tp kernels.Comm) error {
+			s, err := New(cfg, check.Wrap(dev, check.Options{Finite: true}), tp)
+			if err != nil {
+				return err
+			}
+			if err := s.Model().Initialize(t.Context()); err != nil {
+				return err
+			}
+			if _, err = s.Run(t.Context(), Input{Tokens: tokens(cfg.Model, 0), LR: 1e-2, Index: 1}); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			return nil
+		})
+	})
+}
+
+// TestLargePlan records a step of 30b on four ranks, as the planner does, without its memory.
+func TestLargePlan(t *testing.T) {
+	c := model.Config{D: 6656, Layers: 60, Heads: 52, FF: 17920, Vocab: 32000, RankAttn: 1664, RankMLP: 1664, Eps: 1e-6, Theta: 10000,
+		Variant: experiment.CoLA, PlainGLU: true, Scheme: experiment.BTP, Batch: 4, Seq: 4096, Micros: 1, Grouped: true}
+	dev := recorded(t, Config{Model: c, Beta1: 0.9, Beta2: 0.95, Eps: 1e-8}, 4)
+	var got int64
+	for _, call := range dev.Calls() {
+		got += 4 * call.FLOPs
+	}
+	if got != model.FLOPs(c) {
+		t.Errorf("%d FLOPs, want %d", got, model.FLOPs(c))
+	}
+	t.Logf("%d calls, peak %d GiB", len(dev.Calls()), dev.PeakBytes()>>30)
 }
