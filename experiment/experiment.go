@@ -148,6 +148,7 @@ type Where struct {
 // Default is the experiment that a user who says nothing gets: tiny, CoLA, on this machine. Open values are open.
 func Default() Experiment {
 	return Experiment{
+		Tags:     []string{}, // not nil: JSON readers want a list
 		Model:    Model{Size: "tiny", Variant: CoLA, NormEps: 1e-6, RopeTheta: 10000},
 		Parallel: Parallel{TP: 1, PP: 1, DP: 1},
 		Step:     Step{Accumulate: 1, Norm: NormOnline, Grouping: true, Recompute: none, Device: DeviceAuto},

@@ -203,7 +203,7 @@ func onOff(b bool) string {
 }
 
 func splitList(v string) []string {
-	var out []string
+	out := []string{}
 	for _, w := range strings.Split(v, ",") {
 		if w = strings.TrimSpace(w); w != "" {
 			out = append(out, w)

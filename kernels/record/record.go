@@ -66,7 +66,7 @@ func (d *Device) Info() kernels.Info {
 
 // Alloc implements kernels.Device: it hands out addresses that nothing lies at.
 func (d *Device) Alloc(name string, bytes int64, symmetric bool) (*kernels.Buffer, error) {
-	if bytes <= 0 {
+	if bytes < 0 {
 		return nil, d.fail("alloc", kernels.ErrInvalid, fmt.Sprintf("%d bytes for %s", bytes, name))
 	}
 	if most := d.options.MemBytes; most > 0 && d.total+bytes > most {

@@ -188,16 +188,16 @@ func TestErrors(t *testing.T) {
 		t.Errorf("out of bounds: %v", err)
 	}
 	for what, err := range map[string]error{
-		"stream":       d.Do(kernels.Call{Stream: 7}, &kernels.Fill{X: x}),
-		"wait":         d.Wait(0, 3),
-		"record":       d.Record(0, 9),
-		"sync":         d.Sync(context.Background(), 9),
-		"free":         d.Free(nil),
-		"no op":        d.Do(label, &kernels.Gemm{}),
-		"ranks":        second(d.Join(context.Background(), kernels.UID{}, 2, 2, "tp")),
-		"never":        second(d.EventTime(0)),
-		"empty buffer": second(d.Alloc("x", 0, false)),
-		"host":         second(d.Host(-1)),
+		"stream":   d.Do(kernels.Call{Stream: 7}, &kernels.Fill{X: x}),
+		"wait":     d.Wait(0, 3),
+		"record":   d.Record(0, 9),
+		"sync":     d.Sync(context.Background(), 9),
+		"free":     d.Free(nil),
+		"no op":    d.Do(label, &kernels.Gemm{}),
+		"ranks":    second(d.Join(context.Background(), kernels.UID{}, 2, 2, "tp")),
+		"never":    second(d.EventTime(0)),
+		"negative": second(d.Alloc("x", -1, false)),
+		"host":     second(d.Host(-1)),
 	} {
 		if !errors.Is(err, kernels.ErrInvalid) {
 			t.Errorf("%s: %v", what, err)
