@@ -20,12 +20,12 @@ type RollupStep struct {
 
 	WallMinNanos, WallP50Nanos, WallP95Nanos, WallMaxNanos int64
 
-	// Means over the ranks that know the value, in nanoseconds; NaN: none does.
-	Compute, Comm, Exposed, Overlap, Wait, Mem, Idle float32
+	// Means over the ranks that know the value, in nanoseconds; NaN: none does. The file keeps 24 bits of them.
+	Compute, Comm, Exposed, Overlap, Wait, Mem, Idle float64
 
 	Loss        float64 // of the lowest rank that knows it; NaN: none does
-	GradNorm    float32
-	LR          float32
+	GradNorm    float64
+	LR          float64
 	Tokens      int64 // this and the rest: largest of the ranks; Unknown: none knows
 	CommBytes   int64
 	Collectives int64
@@ -71,13 +71,13 @@ func (r *RollupStep) put(b []byte) {
 	}
 	le.PutUint32(b[48:], uint32(r.Slowest))
 	le.PutUint32(b[52:], uint32(r.Flags))
-	for i, v := range [...]float32{r.Compute, r.Comm, r.Exposed, r.Overlap, r.Wait, r.Mem, r.Idle} {
-		le.PutUint32(b[56+4*i:], math.Float32bits(v))
+	for i, v := range [...]float64{r.Compute, r.Comm, r.Exposed, r.Overlap, r.Wait, r.Mem, r.Idle} {
+		putFloat32(b[56+4*i:], v)
 	}
 	le.PutUint32(b[84:], uint32(int32(r.Collectives)))
 	le.PutUint64(b[88:], math.Float64bits(r.Loss))
-	le.PutUint32(b[96:], math.Float32bits(r.GradNorm))
-	le.PutUint32(b[100:], math.Float32bits(r.LR))
+	putFloat32(b[96:], r.GradNorm)
+	putFloat32(b[100:], r.LR)
 	for i, v := range [...]int64{r.Tokens, r.CommBytes, r.MemBytes} {
 		le.PutUint64(b[104+8*i:], uint64(v))
 	}
@@ -91,15 +91,23 @@ func (r *RollupStep) get(b []byte) {
 		*p = int64(le.Uint64(b[16+8*i:]))
 	}
 	r.Slowest, r.Flags = int(le.Uint32(b[48:])), Flags(le.Uint32(b[52:]))
-	for i, p := range [...]*float32{&r.Compute, &r.Comm, &r.Exposed, &r.Overlap, &r.Wait, &r.Mem, &r.Idle} {
-		*p = math.Float32frombits(le.Uint32(b[56+4*i:]))
+	for i, p := range [...]*float64{&r.Compute, &r.Comm, &r.Exposed, &r.Overlap, &r.Wait, &r.Mem, &r.Idle} {
+		*p = getFloat32(b[56+4*i:])
 	}
 	r.Collectives = int64(int32(le.Uint32(b[84:])))
 	r.Loss = math.Float64frombits(le.Uint64(b[88:]))
-	r.GradNorm, r.LR = math.Float32frombits(le.Uint32(b[96:])), math.Float32frombits(le.Uint32(b[100:]))
+	r.GradNorm, r.LR = getFloat32(b[96:]), getFloat32(b[100:])
 	for i, p := range [...]*int64{&r.Tokens, &r.CommBytes, &r.MemBytes} {
 		*p = int64(le.Uint64(b[104+8*i:]))
 	}
+}
+
+func putFloat32(b []byte, v float64) {
+	binary.LittleEndian.PutUint32(b, math.Float32bits(float32(v)))
+}
+
+func getFloat32(b []byte) float64 {
+	return float64(math.Float32frombits(binary.LittleEndian.Uint32(b)))
 }
 
 // LastRollup reads the last n steps of the run's rollup. A run without one has none.
