@@ -33,7 +33,7 @@ func TestWhatIsValidCanBePlanned(t *testing.T) {
 			continue
 		}
 		valid++
-		if _, err := Plan(r, Machine{}); err != nil {
+		if _, err := New(r, Machine{}); err != nil {
 			t.Fatalf("%s\nis valid, but: %v", r.TOML(), err)
 		}
 	}

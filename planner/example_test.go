@@ -8,7 +8,7 @@ import (
 )
 
 // What one block of BOOST's 7B communicates on 4 ranks, in the forward, under each scheme.
-func ExamplePlan() {
+func ExampleNew() {
 	for _, scheme := range []string{"btp", "vanilla"} {
 		e := experiment.Default()
 		for key, value := range map[string]string{"size": "7b", "tp": "4", "micro-batch": "4", "scheme": scheme} {
@@ -20,7 +20,7 @@ func ExamplePlan() {
 		if err != nil {
 			fmt.Println(err)
 		}
-		p, err := planner.Plan(resolved, planner.Machine{})
+		p, err := planner.New(resolved, planner.Machine{})
 		if err != nil {
 			fmt.Println(err)
 		}

@@ -64,11 +64,11 @@ func TestMemoryByMethod(t *testing.T) {
 
 func TestFits(t *testing.T) {
 	e := resolve(t, "tp=2 dtype=fp32")
-	p, err := Plan(e, Machine{MemBytes: 1 << 40})
+	p, err := New(e, Machine{MemBytes: 1 << 40})
 	if err != nil || !p.Fits || p.NeedBytes != 2*p.Memory.Total {
 		t.Fatalf("%v, %+v", err, p)
 	}
-	p, err = Plan(e, Machine{MemBytes: p.NeedBytes - 1})
+	p, err = New(e, Machine{MemBytes: p.NeedBytes - 1})
 	if err != nil || p.Fits || !strings.Contains(strings.Join(p.Notes, " "), "does not fit") {
 		t.Errorf("%v, %+v", err, p)
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // notes says in words what the figures rest on.
-func notes(e experiment.Experiment, p *Prediction) []string {
+func notes(e experiment.Experiment, p *Plan) []string {
 	out := []string{"The time of a step is not predicted in this version."}
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	if preset, err := experiment.PresetOf(e.Model.Size); err == nil && preset.Assumption {

@@ -2,7 +2,7 @@
 // FLOPs. It asks nobody's formulas: it runs one step of the real model on the recording device and adds up what
 // was asked for, so that what is planned is what the trainer executes.
 //
-// Start reading at Plan; recording.go makes the step, memory.go prices it.
+// Start reading at New; recording.go makes the step, memory.go prices it.
 package planner
 
 import (
@@ -13,9 +13,9 @@ import (
 	"boost-tui/step"
 )
 
-// Prediction is what Plan says of an experiment on a machine. The JSON is DESIGN.md's `plan`; the time of a step is not
+// Plan is the prediction for an experiment on a machine. The JSON is DESIGN.md's `plan`; the time of a step is not
 // predicted in this version. Sizes are bytes of one rank, unless they say otherwise.
-type Prediction struct {
+type Plan struct {
 	Parameters        int64    `json:"parameters"`          // of the whole model
 	ParametersPerRank int64    `json:"parameters_per_rank"` // replicas included
 	Memory            Memory   `json:"memory"`
@@ -80,9 +80,9 @@ type Outside struct {
 	Optimizer Direction `json:"optimizer"`
 }
 
-// Plan predicts a resolved experiment. An experiment that breaks rules is an error that lists them
+// New predicts a resolved experiment. An experiment that breaks rules is an error that lists them
 // (*experiment.InvalidError); one that does not fit the machine is a plan with Fits false.
-func Plan(e experiment.Experiment, m Machine) (*Prediction, error) {
+func New(e experiment.Experiment, m Machine) (*Plan, error) {
 	if err := experiment.Invalid(e.Validate(experiment.Machine{})); err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func Plan(e experiment.Experiment, m Machine) (*Prediction, error) {
 		return nil, fmt.Errorf("plan %s %s under %s: %w", e.Model.Size, e.Model.Variant, e.Parallel.Scheme, err)
 	}
 	price := priceOf(e)
-	p := &Prediction{Parameters: model.Count(cfg.Model), ParametersPerRank: r.parameters, Memory: price.memory(r.memory), MachineBytes: m.MemBytes,
+	p := &Plan{Parameters: model.Count(cfg.Model), ParametersPerRank: r.parameters, Memory: price.memory(r.memory), MachineBytes: m.MemBytes,
 		FLOPs: model.FLOPs(cfg.Model), TokensPerStep: e.TokensPerStep(), DType: e.Step.DType}
 	p.NeedBytes = p.Memory.Total * int64(e.World())
 	p.Fits = m.MemBytes == 0 || p.NeedBytes <= m.MemBytes

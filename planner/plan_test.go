@@ -33,9 +33,9 @@ func resolve(t testing.TB, words string) experiment.Experiment {
 	return r
 }
 
-func plan(t testing.TB, words string) *Prediction {
+func plan(t testing.TB, words string) *Plan {
 	t.Helper()
-	p, err := Plan(resolve(t, words), Machine{})
+	p, err := New(resolve(t, words), Machine{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +181,7 @@ func TestParameters(t *testing.T) {
 }
 
 func TestInvalid(t *testing.T) {
-	_, err := Plan(resolve(t, "tp=3 pp=2"), Machine{})
+	_, err := New(resolve(t, "tp=3 pp=2"), Machine{})
 	var invalid *experiment.InvalidError
 	if !errors.As(err, &invalid) || len(invalid.Violations) != 2 {
 		t.Errorf("%v", err)
@@ -295,7 +295,7 @@ func BenchmarkPlan(b *testing.B) {
 			e := resolve(b, words)
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := Plan(e, Machine{}); err != nil {
+				if _, err := New(e, Machine{}); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -64,7 +64,7 @@ func (r *recording) times(c *record.Call) int64 {
 }
 
 // totals adds the step up.
-func (r *recording) totals(p *Prediction, price price) {
+func (r *recording) totals(p *Plan, price price) {
 	for i := range r.dev.Calls() {
 		c := &r.dev.Calls()[i]
 		n := r.times(c)
