@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -33,8 +34,10 @@ type AgentOptions struct {
 const (
 	// recordPatience is how long the other ranks have after a failure to notice and write their own records.
 	recordPatience = time.Second
-	// killAfter is how long after a failure or a cancellation whoever is left is killed.
+	// killAfter is how long after a failure, or the death of the program in front, whoever is left is killed.
 	killAfter = 3 * time.Second
+	// finishPatience is how long ranks may take to finish their step when somebody cancels.
+	finishPatience = 6 * time.Second
 	// watchEvery is how often a cancel request is looked for.
 	watchEvery = 200 * time.Millisecond
 	// resultPatience is how long a result is tried to write on a disk that is full.
@@ -199,7 +202,11 @@ func (a *agent) cancel(reason string) {
 	if a.ending.state != "" {
 		return
 	}
-	a.ending = ending{state: Cancelled, cause: reason, kill: time.After(killAfter)}
+	patience := finishPatience
+	if reason == launcherGone {
+		patience = killAfter
+	}
+	a.ending = ending{state: Cancelled, cause: reason, kill: time.After(patience)}
 	a.note(record.EventState, "cancelling", reason, nil)
 	a.crew.signal(syscall.SIGTERM)
 }
@@ -261,10 +268,12 @@ func (a *agent) verdict() (State, string) {
 	switch {
 	case a.ending.state != "" && a.ending.cause != "":
 		return a.ending.state, a.ending.cause
-	case len(a.ended) > 0:
-		return Failed, a.blame()
+	case len(a.ended) == 0:
+		return Finished, ""
+	case !slices.ContainsFunc(a.ended, func(e protocol.ExitRecord) bool { return e.Code != protocol.CodeCancelled }):
+		return Cancelled, "its ranks were told to stop by a signal that was not their agent's"
 	}
-	return Finished, ""
+	return Failed, a.blame()
 }
 
 // blame names the rank that ended the run. When all who failed only answered to another's end, that
@@ -272,7 +281,7 @@ func (a *agent) verdict() (State, string) {
 func (a *agent) blame() string {
 	cause := describe(primary(a.ended))
 	if a.diskFull && allSecondary(a.ended) {
-		cause = "the disk that holds the runs is full; " + cause
+		cause = fullDisk + "; " + cause
 	}
 	return cause
 }

@@ -22,6 +22,7 @@ const (
 	tailBytes = 64 << 10 // of the log, that are searched
 	// fullBelow is the free space below which a disk counts as full.
 	fullBelow = 64 << 10
+	fullDisk  = "the disk that holds the runs is full: free some space there, or put the runs elsewhere with --runs"
 )
 
 // autopsy completes the record of a rank that has ended: its own, if it wrote one, else from the wait
@@ -43,6 +44,9 @@ func (a *agent) autopsy(e rankExit) (rec protocol.ExitRecord, failed bool) {
 			return rec, false
 		}
 		rec.Cause = fmt.Sprintf("left without an error before the run's last step, %d", lastStep(a.run))
+	}
+	if rec.Code == protocol.CodeCancelled && a.ending.state == Cancelled {
+		return rec, false
 	}
 	if rec.TSNanos == 0 {
 		rec.TSNanos = e.at.UnixNano()
@@ -109,7 +113,7 @@ func (a *agent) guess(rec protocol.ExitRecord, tail []byte) string {
 	}
 	if a.diskFull || diskIsFull(a.dir) {
 		a.diskFull = true
-		s += "; the disk that holds the runs is full"
+		s += "; " + fullDisk
 	}
 	return s
 }

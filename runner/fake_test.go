@@ -121,7 +121,7 @@ func (f *fake) run() error {
 		signal.Notify(stop, syscall.SIGTERM)
 		go func() {
 			<-stop
-			os.Exit(0)
+			os.Exit(protocol.CodeCancelled)
 		}()
 	}
 	for step := 1; step <= f.s.Experiment.Train.Steps; step++ {

@@ -40,7 +40,7 @@ const (
 	// lastWords is how long ranks may take to write their records after their agent died.
 	lastWords = 2500 * time.Millisecond
 	// cancelPatience is how long an agent may take to end a cancelled run before it is killed itself.
-	cancelPatience = 8 * time.Second
+	cancelPatience = finishPatience + 4*time.Second
 	pollEvery      = 20 * time.Millisecond
 )
 
@@ -168,7 +168,9 @@ func (h *Handle) settle() Info {
 	if in.Result != nil || in.Err != nil {
 		return in
 	}
-	waitExits(h.Dir, h.Run.World(), lastWords)
+	if _, err := readAgent(h.Dir); err == nil { // else it never came to start ranks
+		waitExits(h.Dir, h.Run.World(), lastWords)
+	}
 	exits, err := readExits(h.Dir)
 	r := Result{State: Failed, Cause: "the agent ended before the run did", Started: h.Run.Created, Ended: time.Now().UTC()}
 	if h.err != nil {
@@ -176,6 +178,9 @@ func (h *Handle) settle() Info {
 	}
 	if line := lastLine(filepath.Join(h.Dir, protocol.AgentLogFile)); line != "" {
 		r.Cause += ": " + line
+	}
+	if diskIsFull(h.Dir) {
+		r.Cause += "; " + fullDisk
 	}
 	for _, e := range exits {
 		r.Ranks = append(r.Ranks, RankExit{Rank: e.Rank, Code: e.Code, Signal: e.Signal})

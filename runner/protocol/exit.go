@@ -27,6 +27,9 @@ type ExitRecord struct {
 	LogTail   []string `json:"log_tail,omitempty"` // last lines, free of control characters
 }
 
+// CodeCancelled is the exit code of a rank that was told to stop and did so between two steps.
+const CodeCancelled = 130
+
 // OK reports an end without a failure.
 func (e ExitRecord) OK() bool { return e.Code == 0 && e.Signal == "" }
 

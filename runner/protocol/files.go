@@ -49,7 +49,7 @@ func WriteFile(path string, data []byte) error {
 	tmp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"."+hex.EncodeToString(b[:]))
 	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL|syscall.O_NOFOLLOW, FileMode)
 	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
+		return fmt.Errorf("write %s: %w", path, bare(err))
 	}
 	_, err = f.Write(data)
 	if err == nil {
@@ -60,7 +60,7 @@ func WriteFile(path string, data []byte) error {
 		err = os.Rename(tmp, path)
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("write %s: %w", path, err), ignoreMissing(os.Remove(tmp)))
+		return errors.Join(fmt.Errorf("write %s: %w", path, bare(err)), ignoreMissing(os.Remove(tmp)))
 	}
 	return nil
 }
@@ -91,6 +91,19 @@ func readBounded(f *os.File, path string, limit int64) ([]byte, error) {
 		return nil, fmt.Errorf("%s is longer than %d bytes", path, limit)
 	}
 	return data, nil
+}
+
+// bare takes the hidden name off an error, which would only confuse beside the real one.
+func bare(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	var le *os.LinkError
+	if errors.As(err, &le) {
+		return le.Err
+	}
+	return err
 }
 
 func ignoreMissing(err error) error {
