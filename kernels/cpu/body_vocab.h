@@ -35,16 +35,22 @@ BODY(xent_max) { OP; for (int64_t r = lo; r < hi; r++) *ROW(1, r) = row_max(ROW(
 
 static inline int64_t target_column(const bt_op *o, int64_t r) { return (int64_t)((const int32_t *)MAT(1))[r * o->m[1].ld] - o->i[0]; }
 
+static inline float exp_sum(const float *x, int64_t n, float max) {
+  vf s0 = {0}, s1 = {0};
+  int64_t i = 0;
+  for (; i + 2 * VW <= n; i += 2 * VW) { s0 += vexp(vload(x + i, VW) - max); s1 += vexp(vload(x + i + VW, VW) - max); }
+  VLOOP(j, w, i, n) s0 += vexp(vload_or(x + j, w, -INFINITY) - max);
+  return vsum(s0 + s1);
+}
+
 BODY(xent_sum) {
   OP;
   for (int64_t r = lo; r < hi; r++) {
     const float *x = ROW(0, r);
     float max = *ROW(2, r);
-    vf s0 = {0}, s1 = {0};
-    int64_t i = 0;
-    for (; i + 2 * VW <= o->cols; i += 2 * VW) { s0 += vexp(vload(x + i, VW) - max); s1 += vexp(vload(x + i + VW, VW) - max); }
-    VLOOP(j, w, i, o->cols) s0 += vexp(vload_or(x + j, w, -INFINITY) - max);
-    *ROW(3, r) = vsum(s0 + s1);
+    double sum = 0; /* of short sums: a vocabulary is long */
+    for (int64_t i = 0; i < o->cols; i += 1024) sum += exp_sum(x + i, o->cols - i < 1024 ? o->cols - i : 1024, max);
+    *ROW(3, r) = sum;
     int64_t t = target_column(o, r);
     *ROW(4, r) = t >= 0 && t < o->cols ? x[t] - max : 0;
   }

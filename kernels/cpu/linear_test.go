@@ -48,46 +48,25 @@ func checkGemm(r *rig, m, n, k int, ta, tb bool, batch int, alpha, beta float32,
 		old[b] = r.get(shift(c, sc, b))
 	}
 	r.run(g)
-	for b := range batch {
-		A, B, D := shift(g.A, g.StrideA, b), shift(g.B, g.StrideB, b), shift(g.D, g.StrideD, b)
-		D.Buf = g.D.Buf
-		whole := D.LD > D.Cols && batch > 1
-		check := func(i, j int) float64 {
-			s := 0.0
-			for p := range k {
-				x, y := 0.0, 0.0
-				if ta {
-					x = r.at(A, p, i)
-				} else {
-					x = r.at(A, i, p)
-				}
-				if tb {
-					y = r.at(B, j, p)
-				} else {
-					y = r.at(B, p, j)
-				}
-				s += x * y
-			}
-			s *= float64(alpha)
-			if beta != 0 {
-				s += float64(beta) * old[b][i][j]
-			}
-			return s
+	element := func(v kernels.View, trans bool, i, j int) float64 {
+		if trans {
+			i, j = j, i
 		}
-		if whole {
-			D.LD = g.D.LD
-		}
-		name := fmt.Sprintf("gemm %dx%dx%d ta=%v tb=%v batch %d/%d", m, n, k, ta, tb, b, batch)
-		if batch > 1 {
-			for i := range m {
-				row := D.RowRange(i, i+1)
-				row.LD = row.Cols
-				r.want(name, row, 1e-4, func(_, j int) float64 { return check(i, j) })
-			}
-			continue
-		}
-		r.want(name, D, 1e-5, check)
+		return r.at(v, i, j)
 	}
+	all := kernels.View{Buf: g.D.Buf, Offset: g.D.Offset, Rows: m * batch, Cols: n, LD: g.D.LD}
+	r.want(fmt.Sprintf("gemm %dx%dx%d ta=%v tb=%v batch %d", m, n, k, ta, tb, batch), all, 1e-5, func(row, j int) float64 {
+		b, i := row/m, row%m
+		s := 0.0
+		for p := range k {
+			s += element(shift(g.A, g.StrideA, b), ta, i, p) * element(shift(g.B, g.StrideB, b), tb, p, j)
+		}
+		s *= float64(alpha)
+		if beta != 0 {
+			s += float64(beta) * old[b][i][j]
+		}
+		return s
+	})
 }
 
 func TestGemmIgnoresOldNaN(t *testing.T) {
@@ -103,6 +82,47 @@ func TestGemmIgnoresOldNaN(t *testing.T) {
 		r.run(&kernels.Gemm{Alpha: 1, A: a, B: b, D: d})
 		if !math.IsNaN(r.at(d, 1, 0)) || math.IsNaN(r.at(d, 0, 0)) {
 			t.Error("NaN of A must reach its row and no other")
+		}
+	})
+}
+
+func TestElementwise(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		for _, s := range [][3]int{{1, 1, 0}, {1, 20000, 0}, {7, 5, 0}, {9, 33, 2}, {40, 1000, 0}} {
+			x, y, out := r.matrix(s[0], s[1], s[2]), r.matrix(s[0], s[1], s[2]), r.matrix(s[0], s[1], s[2])
+			r.run(&kernels.Axpby{A: 2, B: -3, X: x, Y: y, Out: out})
+			r.want("axpby", out, 1e-6, func(i, j int) float64 { return 2*r.at(x, i, j) - 3*r.at(y, i, j) })
+			r.run(&kernels.Axpby{A: 0.5, X: x, Out: out})
+			r.want("ax", out, 1e-6, func(i, j int) float64 { return 0.5 * r.at(x, i, j) })
+			r.run(&kernels.Copy{Src: y, Dst: out})
+			r.want("copy", out, 0, func(i, j int) float64 { return r.at(y, i, j) })
+			r.run(&kernels.Fill{X: out, Value: 7})
+			r.want("fill", out, 0, func(i, j int) float64 { return 7 })
+			if out.Contiguous() {
+				h, _ := r.Host(out.Bytes() + 4)
+				r.run(&kernels.Download{Src: y, Dst: h, Offset: 4})
+				r.run(&kernels.Upload{Src: h, Offset: 4, Dst: out})
+				r.want("round trip", out, 0, func(i, j int) float64 { return r.at(y, i, j) })
+			}
+		}
+	})
+}
+
+func TestFindNonFinite(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		x, at := r.matrix(300, 301, 3), r.empty(1, 2, 0, kernels.I32)
+		find := func() [2]int {
+			r.run(&kernels.FindNonFinite{X: x, At: at})
+			return [2]int{r.id(at, 0), int(int32(math.Float32bits(r.raw(at.Buf)[1])))}
+		}
+		if got := find(); got != [2]int{-1, -1} {
+			t.Errorf("found %v in finite numbers", got)
+		}
+		r.set(x, 250, 7, float32(math.Inf(-1)))
+		r.set(x, 250, 5, float32(math.NaN()))
+		r.set(x, 299, 300, float32(math.NaN()))
+		if got := find(); got != [2]int{250, 5} {
+			t.Errorf("found %v, want 250, 5", got)
 		}
 	})
 }
