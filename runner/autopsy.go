@@ -38,6 +38,9 @@ func (a *agent) autopsy(e rankExit) (rec protocol.ExitRecord, failed bool) {
 		rec = own
 	}
 	rec.Code, rec.Signal = status(e.wait)
+	if e.err != nil {
+		rec.Code, rec.Cause = -1, "how it ended could not be found out: "+e.err.Error()
+	}
 	if rec.OK() {
 		early := a.ending.state == "" && leftEarly(note, e.rank.proc.Pid, a.run)
 		if !early {

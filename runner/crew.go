@@ -46,6 +46,7 @@ type rank struct {
 type rankExit struct {
 	rank *rank
 	wait syscall.WaitStatus
+	err  error // the system could not say how it ended
 	at   time.Time
 }
 
@@ -179,7 +180,7 @@ func (c *crew) environment() []string {
 func (c *crew) wait(r *rank) {
 	defer c.wg.Done()
 	st, err := r.proc.Wait()
-	e := rankExit{rank: r, at: time.Now()}
+	e := rankExit{rank: r, err: err, at: time.Now()}
 	if err == nil {
 		e.wait, _ = st.Sys().(syscall.WaitStatus)
 	}

@@ -160,8 +160,7 @@ func (f *fake) misbehave() error {
 		_ = protocol.WriteExit(f.s.RunDir, protocol.ExitRecord{Rank: f.s.Rank, Code: 1, Secondary: true, Cause: "its peer died", Step: 3, TSNanos: 1})
 		os.Exit(1)
 	case "panic":
-		var m map[string]int
-		m["x"] = 1
+		panic("lost its mind")
 	case "early":
 		os.Exit(0)
 	case "fill":

@@ -53,7 +53,7 @@ func TestFailures(t *testing.T) {
 		sig   string
 	}{
 		{"crash:1", []string{"rank 1", "exit code 1", "boom", "step 3", "forward.l2.attn.core/qkv.B"}, 1, 1, ""},
-		{"panic:0", []string{"rank 0", "exit code 2", "panic: assignment to entry in nil map", "step 3"}, 0, 2, ""},
+		{"panic:0", []string{"rank 0", "exit code 2", "panic: lost its mind", "step 3"}, 0, 2, ""},
 		{"record:1", []string{"rank 1: loss is not a number (step 3, head)"}, 1, 1, ""},
 		{"early:0", []string{"rank 0", "before the run's last step, 10", "step 3"}, 0, 0, ""},
 		{"spam", []string{"rank ", "spam is over"}, 0, 1, ""},

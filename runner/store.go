@@ -57,6 +57,9 @@ func (s *Store) Create(e experiment.Experiment, o CreateOptions) (Run, string, e
 	if err != nil {
 		return Run{}, "", err
 	}
+	if err := absoluteData(&e.Train); err != nil {
+		return Run{}, "", err
+	}
 	r := Run{
 		Schema: Schema, Name: e.Name, Tags: e.Tags, Created: time.Now().UTC().Truncate(time.Microsecond), Argv: o.Argv,
 		Host: me.Host, User: userName(), Launcher: me, Foreground: o.Foreground,
@@ -72,6 +75,20 @@ func (s *Store) Create(e experiment.Experiment, o CreateOptions) (Run, string, e
 		return Run{}, "", fmt.Errorf("create a run in %s: %w", s.Root, record.Explain(err))
 	}
 	return r, dir, nil
+}
+
+// absoluteData makes the data's path independent of the folder in which the run was launched: its ranks
+// work in another.
+func absoluteData(t *experiment.Train) error {
+	if t.Data == "" || t.Data == experiment.DataEmbedded {
+		return nil
+	}
+	abs, err := filepath.Abs(t.Data)
+	if err != nil {
+		return fmt.Errorf("data %s: %w", t.Data, err)
+	}
+	t.Data = abs
+	return nil
 }
 
 // build prepares the directory under a hidden name and then gives it its own.
@@ -136,7 +153,13 @@ func renameNew(from, to string) error {
 // Find completes a prefix of an id (or takes the path of a run's directory in this store). An ambiguous
 // prefix is an error that lists what fits.
 func (s *Store) Find(prefix string) (string, error) {
-	prefix = strings.TrimPrefix(strings.TrimSuffix(prefix, "/"), s.Root+"/")
+	if strings.ContainsRune(prefix, filepath.Separator) {
+		path, err := filepath.Abs(prefix)
+		if err != nil || filepath.Dir(path) != filepath.Clean(s.Root) {
+			return "", fmt.Errorf("%s is not a run in %s: say --runs FOLDER for runs of another folder", clean(prefix, 200), s.Root)
+		}
+		prefix = filepath.Base(path)
+	}
 	if err := checkID(prefix); err != nil {
 		return "", err
 	}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -107,7 +108,12 @@ func TestCreateAndFind(t *testing.T) {
 	if len(names) != 0 {
 		t.Errorf("left: %v", names)
 	}
-	e := testExperiment("x", 0)
+	e := testExperiment("x", 1)
+	e.Train.Data = "some/file"
+	if r, _, err := s.Create(e, CreateOptions{}); err != nil || !filepath.IsAbs(r.Experiment.Train.Data) || r.Plan.Data != r.Experiment.Train.Data {
+		t.Errorf("data of the run: %q, %v", r.Experiment.Train.Data, err)
+	}
+	e = testExperiment("x", 0)
 	if _, _, err := s.Create(e, CreateOptions{}); err == nil {
 		t.Error("a run without ranks")
 	}
@@ -290,7 +296,8 @@ func many(t testing.TB, s *Store, n int) {
 	}
 }
 
-// TestListThousands: 2,000 runs within 200 ms the first time (the bound is wide: machines that test are busy), less after.
+// TestListThousands: 2,000 runs take about 140 ms on two cores the first time and 30 ms after. The bound is
+// wide, because machines that test are busy, and wider under the race detector.
 func TestListThousands(t *testing.T) {
 	s := NewStore(t.TempDir())
 	many(t, s, 2000)
@@ -310,9 +317,19 @@ func TestListThousands(t *testing.T) {
 	start := time.Now()
 	s.List(t.Context())
 	t.Logf("first %v, again %v", best, time.Since(start))
-	if best > 400*time.Millisecond {
+	limit := 400 * time.Millisecond
+	if raceDetector() {
+		limit *= 20
+	}
+	if best > limit {
 		t.Errorf("took %v", best)
 	}
+}
+
+// raceDetector reports whether the tests were built with -race.
+func raceDetector() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }
 
 func BenchmarkList2000(b *testing.B) {
