@@ -14,6 +14,7 @@ import (
 type Point struct {
 	Step       int64
 	Wall, Loss float64
+	NonFinite  bool // the loss or the gradient norm was no number
 }
 
 // Column is a stretch of steps of a chart. Wall is in seconds. Count 0: nothing is known of it;
@@ -23,6 +24,7 @@ type Column struct {
 	Count                         int
 	WallMin, WallMax, WallMean    float64
 	LossMin, LossMax, LossMean    float64
+	NonFinite                     int64 // first step whose loss or gradient norm was no number; Unknown: none
 	wallSum, lossSum              float64
 	wallCount, lossCount, samples int
 }

@@ -11,7 +11,7 @@ import (
 
 func emptyColumn() Column {
 	nan := math.NaN()
-	return Column{WallMin: nan, WallMax: nan, WallMean: nan, LossMin: nan, LossMax: nan, LossMean: nan}
+	return Column{WallMin: nan, WallMax: nan, WallMean: nan, LossMin: nan, LossMax: nan, LossMean: nan, NonFinite: Unknown}
 }
 
 func (c *Column) add(p Point, sampled bool) {
@@ -22,6 +22,9 @@ func (c *Column) add(p Point, sampled bool) {
 	c.Count++
 	if sampled {
 		c.samples++
+	}
+	if p.NonFinite && (c.NonFinite < 0 || p.Step < c.NonFinite) {
+		c.NonFinite = p.Step
 	}
 	if !math.IsNaN(p.Wall) {
 		c.WallMin, c.WallMax = least(c.WallMin, p.Wall), most(c.WallMax, p.Wall)
@@ -42,6 +45,9 @@ func (c *Column) merge(o *Column) {
 	if c.Count == 0 {
 		*c = *o
 		return
+	}
+	if o.NonFinite >= 0 && (c.NonFinite < 0 || o.NonFinite < c.NonFinite) {
+		c.NonFinite = o.NonFinite
 	}
 	c.First, c.Last = min(c.First, o.First), max(c.Last, o.Last)
 	c.Count, c.samples = c.Count+o.Count, c.samples+o.samples
@@ -201,7 +207,7 @@ func (s *Series) record(data []byte) (int64, Point, bool) {
 			return 0, Point{}, false
 		}
 		s.rec.get(data)
-		return rollupRecord, Point{s.rec.Step, seconds(s.rec.WallMaxNanos), s.rec.Loss}, true
+		return rollupRecord, Point{s.rec.Step, seconds(s.rec.WallMaxNanos), s.rec.Loss, s.rec.Flags&NonFinite != 0}, true
 	}
 	i := bytes.IndexByte(data, '\n')
 	if i < 0 {
@@ -214,7 +220,7 @@ func (s *Series) record(data []byte) (int64, Point, bool) {
 		s.bad++
 		return int64(i + 1), Point{}, false
 	}
-	return int64(i + 1), Point{s.line.Step, seconds(s.line.WallNanos), s.line.Loss}, true
+	return int64(i + 1), Point{s.line.Step, seconds(s.line.WallNanos), s.line.Loss, s.line.Flags&NonFinite != 0}, true
 }
 
 func seconds(nanos int64) float64 {

@@ -229,3 +229,28 @@ func heap() int64 {
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
 }
+
+func TestSeriesKeepsTheFirstStepThatIsNoNumber(t *testing.T) {
+	dir := t.TempDir()
+	w := must(OpenWriter(StepsPath(dir, 0)))(t)
+	for i := range 10 {
+		l := NewStepLine(i)
+		l.WallNanos, l.Loss = 1e6, 2
+		if i == 4 || i == 6 {
+			l.Loss, l.Flags = math.NaN(), NonFinite
+		}
+		check(t, w.Step(&l))
+	}
+	check(t, w.Close())
+	for _, rolled := range []bool{false, true} {
+		if rolled {
+			rollUp(t, dir, 0)
+		}
+		s := must(OpenSeries(dir))(t)
+		must(s.Refine(1 << 20))(t)
+		c := s.Columns(0, 9, 2)
+		if c[0].NonFinite != 4 || c[1].NonFinite != 6 || s.Columns(0, 3, 1)[0].NonFinite != Unknown {
+			t.Errorf("rolled %v: %d and %d", rolled, c[0].NonFinite, c[1].NonFinite)
+		}
+	}
+}
