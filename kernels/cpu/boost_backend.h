@@ -72,7 +72,7 @@ enum { BT_ALLREDUCE = 0, BT_ALLGATHER = 1, BT_REDUCESCATTER = 2, BT_BCAST = 3 };
 enum { BT_SUM = 0, BT_MAX = 1 };
 enum { BT_MAX_PARTS = 32, BT_LABEL = 64 };
 typedef struct { int32_t kind, reduce, root, pad; uint64_t n; bt_ptr src, dst; } bt_part;
-typedef struct { bt_head h; bt_comm *comm; char label[BT_LABEL]; int32_t parts, pad; bt_part part[BT_MAX_PARTS]; } bt_coll;
+typedef struct { bt_head h; uint64_t comm; /* the address of a bt_comm */ char label[BT_LABEL]; int32_t parts, pad; bt_part part[BT_MAX_PARTS]; } bt_coll;
 
 typedef struct { uint8_t b[128]; } bt_uid;
 typedef struct { int64_t at_ns, wait_ns; } bt_time; /* Unix time; waiting for peers since the stream's previous event, -1 unknown */

@@ -83,7 +83,7 @@ static void work(bt_comm *c, const bt_part *p, const int64_t *stride) {
 }
 
 bt_status bt_collective(bt_lane *l, const bt_coll *o, uint64_t *wait_ns, char *err) {
-  bt_comm *c = o->comm;
+  bt_comm *c = (bt_comm *)(uintptr_t)o->comm;
   int64_t strides[BT_MAX_PARTS][2];
   (void)l;
   bt_status status = publish(c, o, strides, err);

@@ -127,7 +127,7 @@ func (d *Device) collective(c kernels.Call, e *kernels.Collective) error {
 		return invalid(e.Name(), c.Label, fmt.Sprintf("%d parts; a group call holds %d", len(e.Parts), int(C.BT_MAX_PARTS)))
 	}
 	o := &d.coll
-	*o = C.bt_coll{comm: comm.c, parts: C.int32_t(len(e.Parts))}
+	*o = C.bt_coll{comm: C.uint64_t(uintptr(unsafe.Pointer(comm.c))), parts: C.int32_t(len(e.Parts))}
 	o.h.size = C.uint32_t(unsafe.Offsetof(o.part) + uintptr(len(e.Parts))*unsafe.Sizeof(o.part[0]))
 	o.h.kind = C.BT_COLLECTIVE
 	setText(o.label[:], c.Label.String())
