@@ -10,11 +10,11 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"syscall"
 	"time"
 
 	"boost-tui/profiler/record"
+	"boost-tui/profiler/sample"
 	"boost-tui/runner/protocol"
 )
 
@@ -27,6 +27,8 @@ type AgentOptions struct {
 	// NewSegment makes the memory that ranks of a host share; nil: none. The runner knows no device, so
 	// whoever wires the roles hands in the cpu device's.
 	NewSegment func() (*os.File, error)
+	// GPUs opens the cards of this host for sampling; nil: none are sampled.
+	GPUs func() (sample.GPUs, error)
 	// Lifeline replaces stdin in tests.
 	Lifeline io.ReadCloser
 }
@@ -155,12 +157,24 @@ func (a *agent) start() error {
 		return err
 	}
 	a.left = len(a.crew.ranks)
-	a.meter, err = startMeter(a.dir, a.run, a.crew.pids())
-	if err != nil {
+	a.measure()
+	return nil
+}
+
+// measure begins to measure. A run that cannot be measured goes on.
+func (a *agent) measure() {
+	var cards sample.GPUs
+	var err error
+	if a.o.GPUs != nil {
+		if cards, err = a.o.GPUs(); err != nil {
+			a.note(record.EventNote, "gpus", err.Error(), nil)
+			cards = nil
+		}
+	}
+	if a.meter, err = startMeter(a.dir, here().Host, a.crew.members(), cards); err != nil {
 		a.diskTrouble(err)
 		a.note(record.EventAlert, "measuring", err.Error(), nil)
 	}
-	return nil
 }
 
 // loop runs until every rank has ended.
@@ -239,81 +253,11 @@ func (a *agent) exited(e rankExit) {
 	a.fail("")
 }
 
-// save writes a record now, or keeps it to try again.
-func (a *agent) save(rec protocol.ExitRecord) {
-	if err := protocol.WriteExit(a.dir, rec); err != nil {
-		a.diskTrouble(err)
-		a.unsaved = append(a.unsaved, rec)
-	}
-}
-
 // diskTrouble remembers that the disk was full: ranks that fail without a word then failed for that.
 func (a *agent) diskTrouble(err error) {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		a.diskFull = true
 	}
-}
-
-// conclude works out the result after the last rank.
-func (a *agent) conclude() error {
-	if a.meter != nil {
-		a.diskTrouble(a.meter.stop())
-	}
-	a.crew.close()
-	state, cause := a.verdict()
-	return a.finish(state, cause)
-}
-
-func (a *agent) verdict() (State, string) {
-	switch {
-	case a.ending.state != "" && a.ending.cause != "":
-		return a.ending.state, a.ending.cause
-	case len(a.ended) == 0:
-		return Finished, ""
-	case !slices.ContainsFunc(a.ended, func(e protocol.ExitRecord) bool { return e.Code != protocol.CodeCancelled }):
-		return Cancelled, "its ranks were told to stop by a signal that was not their agent's"
-	}
-	return Failed, a.blame()
-}
-
-// blame names the rank that ended the run. When all who failed only answered to another's end, that
-// one left without a failure of its own.
-func (a *agent) blame() string {
-	cause := describe(primary(a.ended))
-	if a.diskFull && allSecondary(a.ended) {
-		cause = fullDisk + "; " + cause
-	}
-	return cause
-}
-
-// finish writes the result, again and again for a while when the disk is full.
-func (a *agent) finish(state State, cause string) error {
-	a.note(record.EventState, string(state), cause, nil)
-	if a.events != nil {
-		a.diskTrouble(a.events.Close())
-		a.events = nil
-	}
-	r := Result{State: state, Cause: cause, Ranks: a.results, Started: a.started, Ended: time.Now().UTC()}
-	for deadline := time.Now().Add(resultPatience); ; time.Sleep(watchEvery) {
-		err := errors.Join(removeReserve(a.dir), a.saveAll(), writeResult(a.dir, r))
-		if err == nil || time.Now().After(deadline) {
-			return err
-		}
-	}
-}
-
-// saveAll tries again what could not be written.
-func (a *agent) saveAll() error {
-	var errs []error
-	left := a.unsaved[:0]
-	for _, rec := range a.unsaved {
-		if err := protocol.WriteExit(a.dir, rec); err != nil {
-			errs = append(errs, err)
-			left = append(left, rec)
-		}
-	}
-	a.unsaved = left
-	return errors.Join(errs...)
 }
 
 // note writes an event. An event that cannot be written must not end a run.

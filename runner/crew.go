@@ -16,6 +16,7 @@ import (
 
 	"boost-tui/profiler/flight"
 	"boost-tui/profiler/record"
+	"boost-tui/profiler/sample"
 	"boost-tui/runner/protocol"
 )
 
@@ -196,12 +197,13 @@ func (c *crew) signal(sig syscall.Signal) {
 	}
 }
 
-func (c *crew) pids() []int {
-	pids := make([]int, len(c.ranks))
+// members are the ranks' processes.
+func (c *crew) members() []sample.Rank {
+	m := make([]sample.Rank, len(c.ranks))
 	for i, r := range c.ranks {
-		pids[i] = r.proc.Pid
+		m[i] = sample.Rank{Rank: r.index, PID: r.proc.Pid}
 	}
-	return pids
+	return m
 }
 
 // closeShared closes what the ranks have and the agent does not need: when rank 0 dies, its socket refuses.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"boost-tui/profiler/record"
+	"boost-tui/profiler/sample"
 	"boost-tui/runner/protocol"
 )
 
@@ -19,26 +20,34 @@ const meterEvery = time.Second
 // meter beats the run's heart, samples its ranks and host and keeps its rollup, once a second in a
 // goroutine of its own: a file system that hangs must not keep the agent from ending ranks.
 type meter struct {
-	dir    string
-	rollup *record.RollupWriter
-	beats  int
-	cancel context.CancelFunc
-	wg     sync.WaitGroup
-	err    error // first failure; read after wg
+	dir     string
+	rollup  *record.RollupWriter
+	health  *record.Writer
+	sampler *sample.Sampler
+	beats   int
+	cancel  context.CancelFunc
+	wg      sync.WaitGroup
+	err     error // first failure; read after wg
 }
 
-func startMeter(dir string, run Run, pids []int) (*meter, error) {
+// startMeter begins to measure the ranks of this host. The cards may be nil.
+func startMeter(dir, host string, crew []sample.Rank, cards sample.GPUs) (*meter, error) {
 	m := &meter{dir: dir}
-	ranks := make([]int, len(pids))
-	for i := range ranks {
-		ranks[i] = i
+	ranks := make([]int, len(crew))
+	for i, r := range crew {
+		ranks[i] = r.Rank
 	}
 	var err error
 	if m.rollup, err = record.OpenRollupWriter(dir, ranks); err != nil {
 		return nil, fmt.Errorf("measure the run: %w", err)
 	}
+	if m.health, err = record.OpenWriter(record.HealthPath(dir, host)); err != nil {
+		return nil, errors.Join(fmt.Errorf("measure the run: %w", err), m.rollup.Close())
+	}
+	m.sampler = sample.New(sample.Options{Ranks: crew, Dir: dir, GPUs: cards})
 	ctx, cancel := context.WithCancel(context.Background())
 	m.cancel = cancel
+	m.sample(ctx) // shares of time count from here; and the shortest run has one sample
 	m.wg.Add(1)
 	go func() {
 		defer m.wg.Done()
@@ -57,9 +66,19 @@ func (m *meter) loop(ctx context.Context) {
 		case <-tick.C:
 			m.beats++
 			m.keep(beat(m.dir, m.beats))
+			m.sample(ctx)
 			_, err := m.rollup.Poll(ctx)
 			m.keep(err)
 		}
+	}
+}
+
+// sample writes one line for the host, for each rank and each card.
+func (m *meter) sample(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, meterEvery/2)
+	defer cancel()
+	for _, l := range m.sampler.Sample(ctx) {
+		m.keep(m.health.Health(&l))
 	}
 }
 
@@ -77,6 +96,10 @@ func (m *meter) stop() error {
 	_, err := m.rollup.Poll(context.Background())
 	m.keep(err)
 	m.keep(m.rollup.Close())
+	m.keep(m.health.Close())
+	ctx, cancel := context.WithTimeout(context.Background(), meterEvery)
+	defer cancel()
+	m.keep(m.sampler.Close(ctx)) // a driver that hangs is left to its fate
 	return m.err
 }
 

@@ -31,6 +31,10 @@ func TestFinished(t *testing.T) {
 	if steps, err := record.ReadRollup(h.Dir, 0, 100); err != nil || len(steps) != 10 || steps[9].Ranks != 2 {
 		t.Errorf("rollup holds %d steps, %v", len(steps), err)
 	}
+	health, err := os.ReadFile(record.HealthPath(h.Dir, here().Host))
+	if err != nil || !strings.Contains(string(health), `"t":"host"`) || !strings.Contains(string(health), `"rank":1`) {
+		t.Errorf("health %s, %v", health, err)
+	}
 	private(t, h.Dir)
 }
 
