@@ -47,10 +47,11 @@ func (p Points) Nearest(x float64) int {
 // Bucket is what one column of dots has to show.
 type Bucket struct {
 	Min, Max, First, Last float64
-	Used                  bool // holds a drawable point
-	Broken                bool // holds an undrawable point
-	Start                 bool // its first drawable point follows an undrawable one: do not join to the left
-	End                   bool // its last point is undrawable: do not join to the right
+	Used                  bool    // holds a drawable point
+	Broken                bool    // holds an undrawable point
+	BrokenAt              float64 // X of the first of them
+	Start                 bool    // its first drawable point follows an undrawable one: do not join to the left
+	End                   bool    // its last point is undrawable: do not join to the right
 }
 
 // Decimate sorts points into columns between low and high, keeping minimum and
@@ -72,13 +73,15 @@ func Decimate(p Points, low, high float64, columns int, log bool) []Bucket {
 		}
 		b := &out[min(columns-1, int((x-low)*scale+0.5))]
 		if !Finite(y) || (log && y <= 0) {
-			b.Broken = b.Broken || !Finite(y)
+			if !b.Broken && !Finite(y) {
+				b.Broken, b.BrokenAt = true, x
+			}
 			b.End, broken = true, true
 			continue
 		}
 		y = Clean(y)
 		if !b.Used {
-			*b = Bucket{Min: y, Max: y, First: y, Last: y, Used: true, Broken: b.Broken, Start: broken}
+			*b = Bucket{Min: y, Max: y, First: y, Last: y, Used: true, Broken: b.Broken, BrokenAt: b.BrokenAt, Start: broken}
 		} else {
 			b.Min, b.Max, b.Last, b.End = min(b.Min, y), max(b.Max, y), y, false
 		}

@@ -59,7 +59,7 @@ func (l Line) Draw(w, h int) []string {
 		f.reference(r, l.References[i].Y, int8(-1-i))
 	}
 	for i, s := range l.Series {
-		if x, bad := f.series(r, s.Points, int8(min(i, 126)+1)); bad && !(flag >= x) {
+		if x, bad := f.series(r, s.Points, int8(min(i, 126)+1)); bad && !(flag <= x) {
 			flag = x
 		}
 	}
@@ -179,17 +179,13 @@ func (f *frame) dotY(y float64) int {
 	return layout.Clamp(int(math.Round(t*float64(f.dotsY-1))), 0, f.dotsY-1)
 }
 
-// series draws one line and returns the X of its last undrawable point.
+// series draws one line and returns the X of its first undrawable point.
 func (f *frame) series(r *raster, p Points, owner int8) (x float64, bad bool) {
 	buckets := Decimate(p.Window(f.x0, f.x1), f.x0, f.x1, f.dotsX, f.log)
 	previous, last := -1, 0
 	for i, b := range buckets {
-		if b.Broken {
-			bad = true
-			x = f.x0
-			if f.dotsX > 1 {
-				x += (f.x1 - f.x0) * float64(i) / float64(f.dotsX-1)
-			}
+		if b.Broken && !bad {
+			bad, x = true, b.BrokenAt
 		}
 		if b.Used {
 			first := f.dotY(b.First)

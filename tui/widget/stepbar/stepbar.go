@@ -1,0 +1,121 @@
+// Package stepbar draws where a step's time goes, as one bar whose parts sum
+// to the step. Live and Compare share it, so that a bar means the same on both.
+package stepbar
+
+import (
+	"math"
+	"strings"
+
+	"boost-tui/tui/chart"
+	"boost-tui/tui/format"
+	"boost-tui/tui/layout"
+	"boost-tui/tui/theme"
+)
+
+// Parts of a step in seconds (PROFILING.md §5): compute alone, compute that
+// hides communication, exposed communication, memory alone, idle. They sum to
+// the step. Unknown parts are NaN and draw nothing.
+type Parts struct {
+	Compute, Hidden, Exposed, Memory, Idle float64
+	Wait                                   float64 // part of Exposed that waited for other ranks; NaN unknown
+}
+
+// Unknown has no known part.
+func Unknown() Parts {
+	nan := math.NaN()
+	return Parts{nan, nan, nan, nan, nan, nan}
+}
+
+func (p Parts) list() [5]float64 {
+	return [5]float64{p.Compute, p.Hidden, p.Exposed, p.Memory, p.Idle}
+}
+
+// Known reports whether any part is known.
+func (p Parts) Known() bool {
+	for _, v := range p.list() {
+		if chart.Finite(v) {
+			return true
+		}
+	}
+	return false
+}
+
+// Sum is the step time: the sum of the known parts.
+func (p Parts) Sum() float64 {
+	sum := 0.0
+	for _, v := range p.list() {
+		if chart.Finite(v) {
+			sum += v
+		}
+	}
+	return sum
+}
+
+// Bar draws the parts on a scale where full seconds fill w cells.
+func (p Parts) Bar(t theme.Theme, full float64, w int) string {
+	return chart.Stack(chart.Breakdown(t, p.Compute, p.Hidden, p.Exposed, p.Memory, p.Idle), full, w)
+}
+
+// names of the parts, long and short.
+var names = [5][2]string{{"compute", "comp"}, {"compute hiding comm", "hiding"}, {"exposed comm", "exposed"}, {"memory", "mem"}, {"idle", "idle"}}
+
+// Legend explains the glyphs in one line of w cells, as long as there is room;
+// memory alone is left out where it is nothing.
+func Legend(t theme.Theme, p Parts, w int) string {
+	for _, short := range []int{0, 1} {
+		var b []string
+		for i, part := range chart.Breakdown(t, 0, 0, 0, 0, 0) {
+			if i == 3 && !(p.Memory > 0) {
+				continue
+			}
+			b = append(b, part.Style.Paint(part.Glyph)+" "+names[i][short])
+		}
+		if line := strings.Join(b, "  "); short == 1 || layout.Width(line) <= w {
+			return layout.Cut(line, w, "")
+		}
+	}
+	return ""
+}
+
+// Values writes the parts in milliseconds behind their glyphs, on as many
+// lines of w cells as they need.
+func (p Parts) Values(t theme.Theme, w int) []string {
+	long := 0
+	if w < 50 {
+		long = 1
+	}
+	var words []string
+	for i, part := range chart.Breakdown(t, 0, 0, 0, 0, 0) {
+		v := p.list()[i]
+		if i == 3 && !(v > 0) {
+			continue
+		}
+		word := part.Style.Paint(part.Glyph) + " " + names[i][long] + " " + format.Millis(v)
+		if i == 2 && chart.Finite(p.Wait) && v > 0 {
+			word += " (wait " + format.Millis(p.Wait) + ", transfer " + format.Millis(max(0, v-p.Wait)) + ")"
+		}
+		words = append(words, word)
+	}
+	return wrap(words, w)
+}
+
+// wrap puts words on lines of at most w cells; a word that is too long is cut.
+func wrap(words []string, w int) []string {
+	var lines []string
+	line := ""
+	for _, word := range words {
+		switch {
+		case line == "":
+			line = word
+		case layout.Width(line)+2+layout.Width(word) <= w:
+			line += "  " + word
+		default:
+			lines = append(lines, layout.Cut(line, w, ""))
+			line = word
+		}
+	}
+	if line != "" {
+		lines = append(lines, layout.Cut(line, w, ""))
+	}
+	return lines
+}
