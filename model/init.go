@@ -6,6 +6,8 @@ import (
 	"math"
 	"strings"
 
+	"gonum.org/v1/gonum/mathext"
+
 	"boost-tui/experiment"
 )
 
@@ -73,12 +75,5 @@ func (r random) uniform(i uint64) float64 {
 	return (float64(mix(r.key+(i+1)*golden)>>11) + 0.5) / (1 << 53)
 }
 
-// normal is the i-th standard normal number: Box–Muller gives two per pair of uniforms.
-func (r random) normal(i uint64) float64 {
-	radius := math.Sqrt(-2 * math.Log(r.uniform(i&^1)))
-	sin, cos := math.Sincos(2 * math.Pi * r.uniform(i|1))
-	if i&1 == 0 {
-		return radius * cos
-	}
-	return radius * sin
-}
+// normal is the i-th standard normal number: the quantile of the i-th uniform one.
+func (r random) normal(i uint64) float64 { return mathext.NormalQuantile(r.uniform(i)) }
