@@ -20,11 +20,12 @@ func openDevice(spec protocol.RankSpec) (kernels.Device, error) {
 	default:
 		return nil, fmt.Errorf("device %s: not in this version yet; use %s", d, experiment.DeviceCPU)
 	}
-	var segment *os.File
+	o := cpu.Options{World: spec.LocalWorld, Rank: spec.LocalRank, Threads: spec.Threads}
 	if spec.SegmentFD != protocol.NoFD {
-		segment = os.NewFile(uintptr(spec.SegmentFD), "segment")
+		o.Segment = os.NewFile(uintptr(spec.SegmentFD), "segment")
+		defer o.Segment.Close() // the device works on a duplicate
 	}
-	d, err := cpu.Open(cpu.Options{Segment: segment, Threads: spec.Threads})
+	d, err := cpu.Open(o)
 	if err != nil {
 		return nil, fmt.Errorf("open the cpu device: %w", err)
 	}

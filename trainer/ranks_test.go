@@ -13,7 +13,9 @@ import (
 
 	"boost-tui/experiment"
 	"boost-tui/kernels"
+	"boost-tui/kernels/cpu"
 	"boost-tui/kernels/reference"
+	"boost-tui/profiler/flight"
 	"boost-tui/profiler/record"
 	"boost-tui/runner/protocol"
 )
@@ -79,13 +81,39 @@ func detach(t testing.TB, f *os.File) int {
 	return fd
 }
 
+// share gives ranks of this process one segment and one board.
+func share(t testing.TB, all []protocol.RankSpec) {
+	t.Helper()
+	segment, err := cpu.NewSegment()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer segment.Close()
+	board, err := flight.Create(len(all))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { board.Close() })
+	for i := range all {
+		if all[i].SegmentFD, err = dup(segment); err != nil {
+			t.Fatal(err)
+		}
+		if all[i].BoardFD, err = dup(board.File()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // job is ranks that run in this process.
 type job struct {
 	dir   string
 	e     experiment.Experiment
 	logs  []lockedBuffer
 	errs  []error
+	cpu   bool           // on the cpu device, else on the reference
 	exits []atomic.Int32 // how often each rank's process would have been ended
+	// prepare changes the run directory beforehand.
+	prepare func(dir string)
 	// wrap puts something round the device of a rank.
 	wrap     func(rank int, d kernels.Device) kernels.Device
 	lifeline func(rank int) io.Reader
@@ -96,9 +124,15 @@ type job struct {
 func (j *job) run(t testing.TB) *job {
 	t.Helper()
 	j.dir = t.TempDir()
+	if j.prepare != nil {
+		j.prepare(j.dir)
+	}
 	all := specs(t, j.dir, j.e)
 	j.logs, j.errs, j.exits = make([]lockedBuffer, len(all)), make([]error, len(all)), make([]atomic.Int32, len(all))
 	w := &reference.World{}
+	if j.cpu {
+		share(t, all)
+	}
 	var wg sync.WaitGroup
 	for i, s := range all {
 		wg.Go(func() {
@@ -110,12 +144,15 @@ func (j *job) run(t testing.TB) *job {
 				lifeline = j.lifeline(i)
 			}
 			j.errs[i] = run(ctx, s, lifeline, world{out: &j.logs[i], exit: func(int) { j.exits[i].Add(1) },
-				open: func(protocol.RankSpec) (kernels.Device, error) {
-					d := kernels.Device(reference.New(w, i))
-					if j.wrap != nil {
+				open: func(s protocol.RankSpec) (kernels.Device, error) {
+					d, err := kernels.Device(reference.New(w, i)), error(nil)
+					if j.cpu {
+						d, err = openDevice(s)
+					}
+					if j.wrap != nil && err == nil {
 						d = j.wrap(i, d)
 					}
-					return d, nil
+					return d, err
 				}})
 		})
 	}

@@ -18,7 +18,12 @@ import (
 )
 
 func TestSchemesAgree(t *testing.T) {
-	one := (&job{e: small(t, map[string]string{"scheme": "btp", "tp": "1"})}).run(t).ok(t)
+	t.Run("reference", func(t *testing.T) { schemesAgree(t, false) })
+	t.Run("cpu", func(t *testing.T) { schemesAgree(t, true) })
+}
+
+func schemesAgree(t *testing.T, cpu bool) {
+	one := (&job{cpu: cpu, e: small(t, map[string]string{"scheme": "btp", "tp": "1"})}).run(t).ok(t)
 	want := losses(t, one.dir, 0)
 	if len(want) != 10 || want[9] >= want[0] {
 		t.Fatalf("losses %v", want)
@@ -27,7 +32,7 @@ func TestSchemesAgree(t *testing.T) {
 		{"scheme": "vanilla", "tp": "2"}, {"scheme": "btp", "tp": "2"}, {"scheme": "btp", "tp": "4"},
 		{"scheme": "btp", "tp": "2", "norm": "sync", "grouping": "off"},
 	} {
-		j := (&job{e: small(t, set)}).run(t).ok(t)
+		j := (&job{cpu: cpu, e: small(t, set)}).run(t).ok(t)
 		for rank := range j.errs {
 			if d := apart(want, losses(t, j.dir, rank)); d > 5e-5 {
 				t.Errorf("%v: rank %d is %g away from one rank", set, rank, d)
@@ -40,14 +45,21 @@ func TestSchemesAgree(t *testing.T) {
 }
 
 func TestSameSeedSameBits(t *testing.T) {
+	for _, cpu := range []bool{false, true} {
+		sameSeedSameBits(t, cpu)
+	}
+}
+
+func sameSeedSameBits(t *testing.T, cpu bool) {
+	t.Helper()
 	set := map[string]string{"scheme": "btp", "tp": "2", "accumulate": "2"}
-	a := (&job{e: small(t, set)}).run(t).ok(t)
-	b := (&job{e: small(t, set)}).run(t).ok(t)
+	a := (&job{cpu: cpu, e: small(t, set)}).run(t).ok(t)
+	b := (&job{cpu: cpu, e: small(t, set)}).run(t).ok(t)
 	if d := apart(losses(t, a.dir, 0), losses(t, b.dir, 0)); d != 0 {
 		t.Errorf("two runs of one experiment are %g apart", d)
 	}
 	set["seed"] = "2"
-	c := (&job{e: small(t, set)}).run(t).ok(t)
+	c := (&job{cpu: cpu, e: small(t, set)}).run(t).ok(t)
 	if d := apart(losses(t, a.dir, 0), losses(t, c.dir, 0)); d == 0 {
 		t.Error("the seed changes nothing")
 	}
@@ -128,7 +140,7 @@ func at(rank, step int, f func() error) func(int, kernels.Device) kernels.Device
 }
 
 func TestAllRecordsNameTheCulprit(t *testing.T) {
-	j := &job{e: small(t, map[string]string{"tp": "4"}), wrap: at(2, 4, func() error {
+	j := &job{cpu: true, e: small(t, map[string]string{"tp": "4"}), wrap: at(2, 4, func() error {
 		return &kernels.Error{Backend: "test", Op: "adamw", Msg: "broke", Err: kernels.ErrDevice,
 			Label: kernels.Label{Phase: kernels.Optimizer, Layer: -1, Chunk: "optimizer", Op: "adamw"}}
 	})}
