@@ -2,7 +2,11 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"os"
 	"slices"
 	"time"
 
@@ -61,7 +65,7 @@ func Logs(ctx context.Context, dir string, o LogOptions, line func(rank int, tex
 		}
 	}
 	if !o.Follow {
-		return nil
+		return showUnfinished(tails, o.Ranks, line)
 	}
 	_, err = followRun(ctx, dir, func() error {
 		for i, t := range tails {
@@ -71,7 +75,31 @@ func Logs(ctx context.Context, dir string, o LogOptions, line func(rank int, tex
 		}
 		return nil
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	return showUnfinished(tails, o.Ranks, line)
+}
+
+// showUnfinished hands out last lines that have no newline: a rank that dies may leave one.
+func showUnfinished(tails []*record.Tailer, ranks []int, line func(int, string)) error {
+	for i, t := range tails {
+		f, err := os.Open(t.Path())
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("open %s: %w", t.Path(), err)
+		}
+		data, err := io.ReadAll(io.NewSectionReader(f, t.Offset(), tailBytes))
+		if err = errors.Join(err, f.Close()); err != nil {
+			return fmt.Errorf("read %s: %w", t.Path(), err)
+		}
+		if s := Clean(firstLine(data)); s != "" {
+			line(ranks[i], s)
+		}
+	}
+	return nil
 }
 
 // showTail hands out the last n lines that are there and leaves the tailer behind them.

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"time"
@@ -25,7 +26,7 @@ func (a *agent) verdict() (State, string) {
 		return a.ending.state, a.ending.cause
 	case len(a.ended) == 0:
 		return Finished, ""
-	case !slices.ContainsFunc(a.ended, func(e protocol.ExitRecord) bool { return e.Code != protocol.CodeCancelled }):
+	case allCancelled(a.ended):
 		return Cancelled, "its ranks were told to stop by a signal that was not their agent's"
 	}
 	return Failed, a.blame()
@@ -48,6 +49,7 @@ func (a *agent) finish(state State, cause string) error {
 		a.diskTrouble(a.events.Close())
 		a.events = nil
 	}
+	slices.SortFunc(a.results, func(x, y RankExit) int { return cmp.Compare(x.Rank, y.Rank) })
 	r := Result{State: state, Cause: cause, Ranks: a.results, Started: a.started, Ended: time.Now().UTC()}
 	for deadline := time.Now().Add(resultPatience); ; time.Sleep(watchEvery) {
 		err := errors.Join(removeReserve(a.dir), a.saveAll(), writeResult(a.dir, r))

@@ -114,7 +114,9 @@ func (f *fake) run() error {
 		signal.Ignore(syscall.SIGTERM)
 	case "spam":
 		fmt.Print("\x1b]0;owned\x07\x1b[2Jhello\x1b[31m red\r\n", strings.Repeat("x", 5000), "\nrate 10%\rrate 100%\n\x1b[\n")
-		return errors.New("spam is over")
+		fmt.Println("spam is over")
+		fmt.Print("no newline")
+		os.Exit(1)
 	}
 	if f.mode == "polite" || f.mode == "follow-polite" || f.mode == "long" {
 		stop := make(chan os.Signal, 1)

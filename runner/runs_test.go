@@ -60,7 +60,7 @@ func TestFailures(t *testing.T) {
 		{"panic:0", []string{"rank 0", "exit code 2", "panic: lost its mind", "step 3"}, 0, 2, ""},
 		{"record:1", []string{"rank 1: loss is not a number (step 3, head)"}, 1, 1, ""},
 		{"early:0", []string{"rank 0", "before the run's last step, 10", "step 3"}, 0, 0, ""},
-		{"spam", []string{"rank ", "spam is over"}, 0, 1, ""},
+		{"spam", []string{"rank ", "exit code 1", "no newline"}, 0, 1, ""},
 	} {
 		t.Run(c.mode, func(t *testing.T) {
 			t.Parallel()
@@ -285,7 +285,7 @@ func TestAttachAndLogs(t *testing.T) {
 	if err := Logs(t.Context(), h.Dir, LogOptions{Tail: -1, Follow: true}, func(rank int, s string) { lines = append(lines, s) }); err != nil {
 		t.Fatal(err)
 	}
-	if all := strings.Join(lines, "\n"); !strings.Contains(all, "hello red") || strings.Contains(all, "\x1b") {
+	if all := strings.Join(lines, "\n"); !strings.Contains(all, "hello red") || !strings.HasSuffix(all, "no newline") || strings.Contains(all, "\x1b") {
 		t.Fatalf("log reads %q", all)
 	}
 	if err := Logs(t.Context(), h.Dir, LogOptions{Ranks: []int{7}}, nil); err == nil {

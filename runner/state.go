@@ -78,6 +78,10 @@ func (in *Info) judgeAbandoned(why string) {
 		in.State, in.Cause = Lost, why+", and no rank left a record"
 		return
 	}
+	if allCancelled(exits) {
+		in.State, in.Cause = Cancelled, why+"; its ranks were told to stop"
+		return
+	}
 	in.State, in.Cause = Failed, describe(primary(exits))
 	if allSecondary(exits) {
 		in.Cause = why + "; " + in.Cause
@@ -163,6 +167,11 @@ func compareBool(a, b bool) int {
 
 func allSecondary(exits []protocol.ExitRecord) bool {
 	return !slices.ContainsFunc(exits, func(e protocol.ExitRecord) bool { return !e.Secondary && !e.OK() })
+}
+
+// allCancelled reports that every one of the ranks stopped between two steps because it was told to.
+func allCancelled(exits []protocol.ExitRecord) bool {
+	return !slices.ContainsFunc(exits, func(e protocol.ExitRecord) bool { return e.Code != protocol.CodeCancelled })
 }
 
 // describe is a rank's end in one line: which, how, where.
