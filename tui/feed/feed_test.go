@@ -40,9 +40,10 @@ func TestTailStaysBehindBounded(t *testing.T) {
 	if err := os.WriteFile(path, []byte(strings.Repeat("a line of a chatty program\n", 200_000)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	tail := feed.NewTail("log", path)
-	tail.Start()
-	b := tail.Read()().(feed.Batch[feed.Lines])
+	tail := feed.NewTail(path)
+	loop := &feed.Loop{Source: "log"}
+	loop.Start()
+	b := tail.Read(loop)().(feed.Batch[feed.Lines])
 	if b.Err != nil || b.More || len(b.Value.Lines) == 0 || len(b.Value.Lines) > 5000 || b.Value.Skipped == 0 {
 		t.Errorf("first read: %d lines, skipped %d, more %v, err %v", len(b.Value.Lines), b.Value.Skipped, b.More, b.Err)
 	}
@@ -54,16 +55,17 @@ func TestTailStaysBehindBounded(t *testing.T) {
 	if _, err := f.WriteString("one more\nhalf"); err != nil {
 		t.Fatal(err)
 	}
-	b = tail.Read()().(feed.Batch[feed.Lines])
+	b = tail.Read(loop)().(feed.Batch[feed.Lines])
 	if fmt.Sprint(b.Value.Lines) != "[one more]" {
 		t.Errorf("second read: %q", b.Value.Lines)
 	}
 }
 
 func TestTailOfAMissingFile(t *testing.T) {
-	tail := feed.NewTail("log", filepath.Join(t.TempDir(), "none"))
-	tail.Start()
-	if b := tail.Read()().(feed.Batch[feed.Lines]); b.Err != nil || len(b.Value.Lines) != 0 {
+	tail := feed.NewTail(filepath.Join(t.TempDir(), "none"))
+	loop := &feed.Loop{Source: "log"}
+	loop.Start()
+	if b := tail.Read(loop)().(feed.Batch[feed.Lines]); b.Err != nil || len(b.Value.Lines) != 0 {
 		t.Errorf("missing file: %v %q", b.Err, b.Value.Lines)
 	}
 }

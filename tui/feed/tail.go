@@ -26,21 +26,21 @@ type Lines struct {
 	Skipped int64 // bytes left out because the reader was behind
 }
 
-// Tail follows a log file. One Cmd at a time may use it: the Loop's.
+// Tail follows a log file. One Cmd at a time may use it: that of the Loop that
+// reads it. A new generation gets a new Tail.
 type Tail struct {
-	Loop
 	tailer *record.Tailer
 	fresh  bool
 }
 
 // NewTail follows the file at path, from near its end.
-func NewTail(source, path string) *Tail {
-	return &Tail{Loop: Loop{Source: source}, tailer: record.NewTailer(path), fresh: true}
+func NewTail(path string) *Tail {
+	return &Tail{tailer: record.NewTailer(path), fresh: true}
 }
 
-// Read is the Cmd of the next read; its message is a Batch[Lines].
-func (t *Tail) Read() tea.Cmd {
-	return Read(t.Source, t.Gen(), t.read)
+// Read is the Cmd of a loop's next read; its message is a Batch[Lines].
+func (t *Tail) Read(l *Loop) tea.Cmd {
+	return Read(l.Source, l.Gen(), t.read)
 }
 
 func (t *Tail) read(deadline time.Time) (out Lines, more bool, err error) {

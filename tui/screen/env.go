@@ -2,9 +2,11 @@ package screen
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"boost-tui/experiment"
+	"boost-tui/planner"
 	"boost-tui/runner"
 	"boost-tui/tui/theme"
 )
@@ -32,7 +34,13 @@ type Env struct {
 	// unless force is set, and returns the paths.
 	Export func(ctx context.Context, ids []string, to string, force bool) ([]string, error)
 
-	Machine  experiment.Machine // memory and cores; 0 where unknown
+	// Summary measures the run in a directory: the JSON of DESIGN.md's `run`.
+	Summary func(dir string) (json.RawMessage, error)
+	// Plan predicts a resolved experiment on this machine. It may take a second.
+	Plan func(experiment.Experiment) (*planner.Plan, error)
+	// Machine describes this machine; it reads files.
+	Machine func() planner.Machine
+
 	Theme    theme.Theme
 	Now      func() time.Time
 	After    After

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"boost-tui/experiment"
+	"boost-tui/planner"
 	"boost-tui/runner"
 	"boost-tui/tui/screen"
 	"boost-tui/tui/theme"
@@ -23,12 +24,16 @@ func Theme() theme.Theme {
 	return theme.New(theme.Options{Name: theme.Dark, Dark: true, Profile: termenv.Ascii, Plain: true})
 }
 
+// machine is the machine of tests.
+var machine = planner.Machine{Name: "test", MemBytes: 32 << 30, Cores: 8}
+
 // Env is an environment that does nothing outside the test. Launch and Cancel
 // note what they were asked in the Store.
 func Env(t testing.TB, s *Store) screen.Env {
 	return screen.Env{
 		Store: s, Theme: Theme(), Host: "login03", WorkDir: t.TempDir(), Logf: t.Logf, Now: func() time.Time { return Start },
-		Machine: experiment.Machine{MemBytes: 32 << 30, Cores: 8},
+		Machine: func() planner.Machine { return machine },
+		Plan:    func(e experiment.Experiment) (*planner.Plan, error) { return planner.New(e, machine) },
 		Launch:  s.launch, Cancel: s.cancel,
 		Export: func(_ context.Context, ids []string, to string, _ bool) ([]string, error) {
 			s.Exported = append(s.Exported, ids...)

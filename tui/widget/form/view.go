@@ -70,7 +70,7 @@ func (f *Form) row(t theme.Theme, field Field, at, focused bool, label, w int) s
 	case at && f.typing:
 		value = "[" + f.line.View(t, layout.Clamp(room-2, 1, 40)) + "]"
 	case len(field.Options) > 0:
-		value = picker(t, field, at && focused, room)
+		value = picker(t, field, at && focused, optionRoom(field, at, room))
 	default:
 		value = field.Value
 		if value == "" {
@@ -85,12 +85,21 @@ func (f *Form) row(t theme.Theme, field Field, at, focused bool, label, w int) s
 			note, style = t.Glyphs.Cross+" "+why, t.Bad
 		}
 	}
-	if left := room - layout.Width(value) - 2; note != "" && left >= 6 {
+	if left := room - layout.Width(value) - 2; note != "" && left >= 10 {
 		value += "  " + style.Paint(layout.Cut(note, left, t.Glyphs.Ellipsis))
 	} else if field.Problem != "" {
 		value = t.Bad.Paint(t.Glyphs.Cross) + " " + value
 	}
 	return lead + name + "  " + value
+}
+
+// optionRoom is the width for a picker: the note of the field under the cursor
+// and a problem are worth some of it, other notes get what is left.
+func optionRoom(field Field, at bool, room int) int {
+	if field.Problem == "" && !at {
+		return room
+	}
+	return max(min(room, 16), room*3/5)
 }
 
 func blockedOf(field Field) string {
@@ -135,7 +144,7 @@ func picker(t theme.Theme, field Field, focused bool, room int) string {
 		}
 		at = 0
 	}
-	from, to := span(texts, at, min(room/2+room/6, room-14))
+	from, to := span(texts, at, room)
 	var b strings.Builder
 	b.WriteString(t.Dim.Paint(t.Glyphs.Left) + " ")
 	for i := from; i < to; i++ {

@@ -1,0 +1,93 @@
+package tui
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"time"
+
+	"boost-tui/experiment"
+	"boost-tui/planner"
+	"boost-tui/runner"
+	"boost-tui/tui/app"
+	"boost-tui/tui/screen"
+	"boost-tui/tui/terminal"
+	"boost-tui/tui/theme"
+	"boost-tui/tui/widget/statusbar"
+
+	tea "github.com/charmbracelet/bubbletea"
+)
+
+// tabs are the numbered places of the first line.
+func tabs() []statusbar.Tab {
+	return []statusbar.Tab{{Key: "1", Title: "Launch"}, {Key: "2", Title: "Live"}, {Key: "3", Title: "Compare"},
+		{Key: "4", Title: "Sweep", Off: true}, {Key: "5", Title: "Runs"}, {Key: "6", Title: "Plan", Off: true}}
+}
+
+// build makes the root model for this process and terminal. It reads one small
+// file, the session, and nothing else: the first frame must not wait.
+func build(o Options, log *logFile, term *terminal.Terminal) (*app.Model, error) {
+	looks, err := themeOptions(o)
+	if err != nil {
+		return nil, err
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "this host"
+	}
+	work, err := os.Getwd()
+	if err != nil {
+		work = os.TempDir()
+	}
+	w, h := term.Size()
+	options := app.Options{
+		Env: screen.Env{
+			Store: o.Store, Launch: launcher(o), Cancel: canceller(o.Store),
+			Plan: func(e experiment.Experiment) (*planner.Plan, error) { return planner.New(e, planner.ThisMachine()) }, Machine: planner.ThisMachine,
+			Theme: theme.New(looks), Now: time.Now, After: after, ReadOnly: o.ReadOnly, Host: host, WorkDir: work, Logf: log.Printf,
+		},
+		Screens: screens(), Tabs: tabs(), Width: w, Height: h, Getenv: os.Getenv,
+		RootChanged: func() int64 { return stamp(o.Store.Root) },
+	}
+	if dir := stateDir(os.Getenv); dir != "" {
+		path := filepath.Join(dir, "session.json")
+		if options.Session, err = app.LoadSession(path); err != nil {
+			log.Printf("the last session is left out: %v", err)
+		}
+		options.Save = func(s app.Session) error { return app.SaveSession(path, s) }
+	}
+	return app.New(options), nil
+}
+
+func after(d time.Duration, m tea.Msg) tea.Cmd {
+	return tea.Tick(d, func(time.Time) tea.Msg { return m })
+}
+
+// stamp changes when entries of a folder come or go.
+func stamp(dir string) int64 {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return 0
+	}
+	return info.ModTime().UnixNano()
+}
+
+// launcher starts runs that survive the UI and its terminal.
+func launcher(o Options) func(context.Context, experiment.Experiment) (string, error) {
+	return func(ctx context.Context, e experiment.Experiment) (string, error) {
+		h, err := runner.Launch(ctx, o.Store, e, runner.LaunchOptions{
+			Detach: true, Binary: o.Binary, Argv: os.Args, Versions: runner.Versions{Program: o.Version},
+		})
+		if err != nil {
+			return "", err
+		}
+		return h.Run.ID, nil
+	}
+}
+
+func canceller(s *runner.Store) func(context.Context, string) error {
+	return func(ctx context.Context, id string) error {
+		_, err := runner.Cancel(ctx, s, id, "cancelled in the UI")
+		return err
+	}
+}

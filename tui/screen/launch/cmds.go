@@ -1,0 +1,180 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"boost-tui/experiment"
+	"boost-tui/tui/layout"
+	"boost-tui/tui/msg"
+	"boost-tui/tui/widget/input"
+	"boost-tui/tui/widget/modal"
+
+	tea "github.com/charmbracelet/bubbletea"
+)
+
+const (
+	// debounce is the pause after a change before planning: keys held down
+	// change many values.
+	debounce = 150 * time.Millisecond
+	// launchDeadline bounds the start of a run.
+	launchDeadline = 30 * time.Second
+)
+
+// replan plans after the pause; what is planned now becomes outdated.
+func (m *Model) replan() tea.Cmd {
+	m.debounce.Start()
+	m.planning = true
+	if m.env.After == nil {
+		return nil
+	}
+	return m.debounce.Wait(m.env.After, debounce)
+}
+
+// readPlans plans the draft and, beside it, the three schemes.
+func (m *Model) readPlans() tea.Cmd {
+	cmds := []tea.Cmd{m.readPlan(-1, m.draft.set)}
+	for i, e := range m.draft.three() {
+		cmds = append(cmds, m.readPlan(i, e))
+	}
+	return tea.Batch(cmds...)
+}
+
+func (m *Model) readPlan(at int, e experiment.Experiment) tea.Cmd {
+	gen, ask := m.debounce.Gen(), m.env.Plan
+	return func() tea.Msg {
+		out := planned{gen: gen, at: at}
+		resolved, err := e.Resolve()
+		if err == nil && ask == nil {
+			err = errors.New("no planner")
+		}
+		if err == nil {
+			out.plan.p, err = ask(resolved)
+		}
+		out.plan.err = err
+		return out
+	}
+}
+
+// take keeps an answer unless the draft has changed since it was asked for.
+func (m *Model) take(in planned) {
+	if in.gen != m.debounce.Gen() {
+		return
+	}
+	if in.at >= 0 {
+		m.rivals[in.at] = in.plan
+		return
+	}
+	m.plan, m.planning = in.plan, false
+	if in.plan.p != nil {
+		m.draft.machine.NeedBytes = in.plan.p.NeedBytes
+		m.draft.settle()
+		m.form.SetFields(m.draft.fields())
+	}
+}
+
+// askLaunch asks before it starts the draft.
+func (m *Model) askLaunch() tea.Cmd {
+	if m.launching {
+		return msg.Send(msg.Toast{Level: msg.Warn, Text: "a launch is under way"})
+	}
+	if faults := m.draft.obstacles(); len(faults) > 0 {
+		return msg.Send(msg.Toast{Level: msg.Bad, Text: "cannot run: " + faults[0].String()})
+	}
+	e := m.draft.resolved
+	lines := []string{describe(e), fmt.Sprintf("%d step(s) on %s, %s", e.Train.Steps, layout.Clean(m.env.Host), rankCount(e)), "", "It goes on when the UI or the terminal is closed."}
+	return msg.Send(msg.Open{
+		Modal: modal.Confirm{Title: "Launch", Lines: lines, Yes: "launch"},
+		Then: func(answer any) tea.Cmd {
+			if answer == nil {
+				return nil
+			}
+			m.launching = true
+			return m.launch(e, -1)
+		},
+	})
+}
+
+func rankCount(e experiment.Experiment) string {
+	if e.World() == 1 {
+		return "1 rank"
+	}
+	return fmt.Sprintf("%d ranks", e.World())
+}
+
+// describe names an experiment in few words.
+func describe(e experiment.Experiment) string {
+	s := fmt.Sprintf("%s %s, %s, tp %d", e.Model.Size, e.Model.Variant, e.Parallel.Scheme, e.Parallel.TP)
+	if e.Model.Rank > 0 {
+		s += fmt.Sprintf(", rank %d", e.Model.Rank)
+	}
+	if e.Name != "" {
+		s = layout.Clean(e.Name) + ": " + s
+	}
+	return s
+}
+
+func (m *Model) launch(e experiment.Experiment, step int) tea.Cmd {
+	start := m.env.Launch
+	return func() tea.Msg {
+		ctx, cancel := context.WithTimeout(context.Background(), launchDeadline)
+		defer cancel()
+		id, err := start(ctx, e)
+		return launched{id, err, e, step}
+	}
+}
+
+func (m *Model) launchedRun(in launched) tea.Cmd {
+	if in.step >= 0 {
+		return m.chainLaunched(in)
+	}
+	m.launching = false
+	if in.err != nil {
+		return msg.Send(msg.Toast{Level: msg.Bad, Text: in.err.Error()})
+	}
+	return tea.Batch(msg.Send(msg.RunsChanged{}), msg.Send(msg.OpenRun{ID: in.id}),
+		msg.Send(msg.Toast{Level: msg.Good, Text: "started " + in.id}))
+}
+
+// askSave asks for a file name and writes the experiment there.
+func (m *Model) askSave() tea.Cmd {
+	name := m.draft.set.Name
+	if name == "" {
+		name = fmt.Sprintf("%s-%s-%s", m.draft.resolved.Model.Size, m.draft.resolved.Model.Variant, m.draft.resolved.Parallel.Scheme)
+	}
+	data := m.draft.set.TOML()
+	return msg.Send(msg.Open{
+		Modal: modal.Prompt{Title: "Save the experiment", Label: "file, below " + layout.Clean(m.env.WorkDir), Line: input.New(strings.ReplaceAll(name, "/", "-") + ".toml")},
+		Then: func(answer any) tea.Cmd {
+			path, ok := answer.(string)
+			if !ok || path == "" {
+				return nil
+			}
+			if !filepath.IsAbs(path) {
+				path = filepath.Join(m.env.WorkDir, path)
+			}
+			return func() tea.Msg { return saveFile(path, data) }
+		},
+	})
+}
+
+// saveFile writes a new file; it never replaces one.
+func saveFile(path string, data []byte) tea.Msg {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, os.ErrExist) {
+		return msg.Toast{Level: msg.Bad, Text: path + " is there already: say another name"}
+	}
+	if err == nil {
+		_, err = f.Write(data)
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		return msg.Toast{Level: msg.Bad, Text: err.Error()}
+	}
+	return msg.Toast{Level: msg.Good, Text: "wrote " + path + "; boost-tui run --config runs it"}
+}

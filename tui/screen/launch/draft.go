@@ -1,0 +1,271 @@
+package launch
+
+import (
+	"strconv"
+	"strings"
+
+	"boost-tui/experiment"
+	"boost-tui/tui/widget/form"
+)
+
+// draft is the experiment being made and everything that follows from it
+// without planning: the resolved values, the rules it breaks, the form.
+type draft struct {
+	set      experiment.Experiment // as the user says it; open values are open
+	resolved experiment.Experiment
+	machine  experiment.Machine
+	faults   []experiment.Violation
+	all      bool // every key in the form, not the main ones alone
+}
+
+// mainKeys are the form's fields unless all are asked for, in order.
+var mainKeys = []string{"size", "variant", "scheme", "rank", "tp", "micro-batch", "accumulate", "seq", "norm", "grouping", "steps", "warmup", "lr", "seed", "data", "device", "where", "name", "tags"}
+
+// ruled fields have a dividing line above them.
+var ruled = map[string]bool{"steps": true, "device": true}
+
+func newDraft(e experiment.Experiment) draft {
+	d := draft{set: e}
+	d.settle()
+	return d
+}
+
+// settle works out what follows from set.
+func (d *draft) settle() {
+	resolved, err := d.set.Resolve()
+	if err != nil {
+		d.resolved, d.faults = d.set, []experiment.Violation{{Key: "size", Value: d.set.Model.Size, Rule: "size is known", Reason: err.Error()}}
+		return
+	}
+	d.resolved, d.faults = resolved, resolved.Validate(d.machine)
+}
+
+// obstacles are the broken rules that are no warnings.
+func (d *draft) obstacles() []experiment.Violation {
+	var out []experiment.Violation
+	for _, v := range d.faults {
+		if !v.Warning {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// change sets a key. An empty text, or "auto" where the key allows it, goes
+// back to the default. A scheme or rank that the user set for another variant
+// is dropped with the variant.
+func (d *draft) change(key, value string) error {
+	e := d.set
+	value = strings.TrimSpace(value)
+	if k, _ := experiment.KeyOf(key); value == "" && k.Kind != experiment.List && key != "name" {
+		fallback := experiment.Default()
+		value = fallback.Get(key)
+		if k.Open {
+			value = "auto"
+		}
+	}
+	if err := e.Set(key, value); err != nil {
+		return err
+	}
+	if key == "variant" && e.Parallel.Scheme != "" && !fits(e.Model.Variant, e.Parallel.Scheme) {
+		e.Parallel.Scheme = ""
+	}
+	d.set = e
+	d.settle()
+	return nil
+}
+
+func fits(v experiment.Variant, s experiment.Scheme) bool {
+	for _, ok := range v.Schemes() {
+		if ok == s {
+			return true
+		}
+	}
+	return false
+}
+
+// fields makes the form.
+func (d *draft) fields() []form.Field {
+	if !d.all {
+		out := make([]form.Field, 0, len(mainKeys))
+		for _, name := range mainKeys {
+			if k, ok := experiment.KeyOf(name); ok {
+				f := d.field(k)
+				f.Rule = ruled[name]
+				out = append(out, f)
+			}
+		}
+		return out
+	}
+	var out []form.Field
+	section := ""
+	for _, k := range experiment.Keys() {
+		f := d.field(k)
+		f.Rule, section = k.Section != section && len(out) > 0, k.Section
+		out = append(out, f)
+	}
+	return out
+}
+
+func (d *draft) field(k experiment.Key) form.Field {
+	f := form.Field{ID: k.Name, Label: label(k.Name), Value: d.resolved.Get(k.Name), Note: k.Help}
+	if k.Open && d.set.Get(k.Name) == "" {
+		f.Note = "(" + k.Default + ")"
+	}
+	if k.Name == "rank" && !d.resolved.Model.Variant.LowRank() && d.resolved.Model.Rank == 0 {
+		f.Value, f.Note = "", "the variant has no factors"
+		return f
+	}
+	f.Typed = k.Kind != experiment.Choice && k.Kind != experiment.Switch
+	for _, v := range d.options(k) {
+		f.Options = append(f.Options, form.Option{Value: v, Blocked: d.blocked(k.Name, v)})
+	}
+	for _, v := range d.faults {
+		if v.Key == k.Name && !v.Warning {
+			f.Problem = problem(v)
+			break
+		}
+	}
+	return f
+}
+
+// problem is a broken rule in few words: reason and what would work.
+func problem(v experiment.Violation) string {
+	s := v.Reason
+	if len(v.Nearest) > 0 {
+		s += "; try " + strings.Join(v.Nearest, " or ")
+	}
+	return s
+}
+
+func label(key string) string {
+	switch key {
+	case "tp":
+		return "TP degree"
+	case "lr":
+		return "Peak LR"
+	case "seq":
+		return "Sequence"
+	}
+	return strings.ToUpper(key[:1]) + strings.ReplaceAll(key[1:], "-", " ")
+}
+
+// options are the values to pick with left and right.
+func (d *draft) options(k experiment.Key) []string {
+	switch k.Kind {
+	case experiment.Choice:
+		return k.Choices
+	case experiment.Switch:
+		return []string{"on", "off"}
+	}
+	switch k.Name {
+	case "tp":
+		return powers(1, 8)
+	case "rank", "rank-attn", "rank-mlp":
+		return ranks(d.resolved.Model.D)
+	case "micro-batch":
+		return powers(1, 32)
+	case "accumulate":
+		return powers(1, 8)
+	case "seq":
+		return powers(128, 4096)
+	case "steps":
+		return []string{"20", "50", "100", "200", "500", "1000"}
+	case "warmup":
+		return []string{"0", "10", "20", "50", "100"}
+	}
+	return nil
+}
+
+func powers(low, high int) []string {
+	var out []string
+	for v := low; v <= high; v *= 2 {
+		out = append(out, strconv.Itoa(v))
+	}
+	return out
+}
+
+// ranks are the usual fractions of the width.
+func ranks(width int) []string {
+	var out []string
+	for _, part := range []int{16, 8, 4, 3, 2, 1} {
+		if r := width / part; r > 0 && (len(out) == 0 || out[len(out)-1] != strconv.Itoa(r)) {
+			out = append(out, strconv.Itoa(r))
+		}
+	}
+	return out
+}
+
+// blocked says why a value cannot work with the rest as it is; "" when it can.
+// Rules that are broken already, whatever the value, do not count.
+func (d *draft) blocked(key, value string) string {
+	other := *d
+	if err := other.change(key, value); err != nil {
+		return err.Error()
+	}
+	for _, v := range other.faults {
+		if v.Warning {
+			continue
+		}
+		known := false
+		for _, old := range d.faults {
+			known = known || (old.Key == v.Key && old.Rule == v.Rule && old.Key != key)
+		}
+		if !known {
+			if v.Key != key {
+				return v.Key + " " + v.Reason
+			}
+			return v.Reason
+		}
+	}
+	return ""
+}
+
+// command is the exact command line that does the same: every value that
+// differs from the default, as a flag.
+func (d *draft) command() []string {
+	return Command(d.set)
+}
+
+// Command is the arguments of `boost-tui` that run an experiment.
+func Command(e experiment.Experiment) []string {
+	args := []string{"boost-tui", "run"}
+	fallback := experiment.Default()
+	for _, k := range experiment.Keys() {
+		if v := e.Get(k.Name); v != fallback.Get(k.Name) {
+			args = append(args, "--"+k.Name, v)
+		}
+	}
+	return append(args, "--detach")
+}
+
+// Shell quotes arguments for a POSIX shell, for people to copy.
+func Shell(args []string) string {
+	out := make([]string, len(args))
+	for i, a := range args {
+		out[i] = a
+		if a == "" || strings.Trim(a, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=./,:+@%") != "" {
+			out[i] = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// three are the experiments of the comparison that the program is about:
+// full-rank, vanilla and btp with everything else the same.
+func (d *draft) three() []experiment.Experiment {
+	low := d.set.Model.Variant
+	if !low.LowRank() {
+		low = experiment.CoLA
+	}
+	out := make([]experiment.Experiment, 0, 3)
+	for _, c := range []struct {
+		v experiment.Variant
+		s experiment.Scheme
+	}{{experiment.Full, experiment.FullRank}, {low, experiment.Vanilla}, {low, experiment.BTP}} {
+		e := d.set
+		e.Model.Variant, e.Parallel.Scheme = c.v, c.s
+		out = append(out, e)
+	}
+	return out
+}

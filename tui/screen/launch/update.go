@@ -1,0 +1,129 @@
+package launch
+
+import (
+	"boost-tui/experiment"
+	"boost-tui/planner"
+	"boost-tui/tui/keys"
+	"boost-tui/tui/msg"
+	"boost-tui/tui/widget/input"
+
+	tea "github.com/charmbracelet/bubbletea"
+)
+
+type (
+	machineKnown struct{ machine planner.Machine }
+	planned      struct {
+		gen  uint64
+		at   int // -1: the draft, else the rival
+		plan plan
+	}
+	launched struct {
+		id   string
+		err  error
+		what experiment.Experiment
+		step int // place in a chain; -1: launched by itself
+	}
+)
+
+// Update handles keys and messages.
+func (m *Model) Update(in tea.Msg) (tea.Cmd, bool) {
+	switch in := in.(type) {
+	case keys.Event:
+		return m.key(in)
+	case msg.Theme:
+		m.env.Theme = in.Theme
+	case msg.Shown:
+		if in.Screen == ID {
+			return m.replan(), false
+		}
+	case msg.EditExperiment:
+		m.draft.set = in.Experiment
+		return m.changed(), false
+	case machineKnown:
+		m.draft.machine.MemBytes, m.draft.machine.Cores = in.machine.MemBytes, in.machine.Cores
+		m.draft.settle()
+		m.form.SetFields(m.draft.fields())
+	case msg.Tick:
+		if m.debounce.Mine(in.Owner, in.Gen) {
+			return m.readPlans(), false
+		}
+	case planned:
+		m.take(in)
+	case launched:
+		return m.launchedRun(in), false
+	case msg.Runs:
+		return m.chainNext(in), false
+	}
+	return nil, false
+}
+
+func (m *Model) key(e keys.Event) (tea.Cmd, bool) {
+	if m.find != nil {
+		return m.findKey(e), true
+	}
+	if !m.form.Typing() {
+		if entry, ok := m.table.Find(e); ok && entry.Do != nil {
+			return entry.Do(m), true
+		}
+	}
+	change, used := m.form.Update(e)
+	if change == nil {
+		return nil, used
+	}
+	return m.set(change.ID, change.Value), true
+}
+
+// set changes a key and plans anew.
+func (m *Model) set(key, value string) tea.Cmd {
+	if err := m.draft.change(key, value); err != nil {
+		return msg.Send(msg.Toast{Level: msg.Warn, Text: err.Error()})
+	}
+	return m.changed()
+}
+
+// changed shows the draft and asks for a plan.
+func (m *Model) changed() tea.Cmd {
+	m.draft.machine.NeedBytes = 0
+	m.draft.settle()
+	m.form.SetFields(m.draft.fields())
+	m.scroll = 0
+	return m.replan()
+}
+
+// findKey looks for a field by its name.
+func (m *Model) findKey(e keys.Event) tea.Cmd {
+	switch e.Name {
+	case "esc", "enter":
+		m.find = nil
+		return nil
+	}
+	line, changed, _ := m.find.Update(e)
+	m.find = &line
+	if changed {
+		m.focusOn(line.Text())
+	}
+	return nil
+}
+
+// focusOn puts the cursor on the first field that fits the text, showing all
+// fields when none of the main ones does.
+func (m *Model) focusOn(text string) {
+	for _, all := range []bool{m.draft.all, true} {
+		if all != m.draft.all {
+			m.draft.all = all
+			m.form.SetFields(m.draft.fields())
+		}
+		for _, f := range m.form.Fields() {
+			if matches(f.ID, f.Label, text) {
+				m.form.Select(f.ID)
+				return
+			}
+		}
+	}
+}
+
+func (m *Model) openFind() tea.Cmd {
+	line := input.New("")
+	m.find = &line
+	return nil
+}

@@ -1,0 +1,93 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"boost-tui/profiler/record"
+	"boost-tui/tui/feed"
+	"boost-tui/tui/format"
+	"boost-tui/tui/msg"
+
+	tea "github.com/charmbracelet/bubbletea"
+)
+
+// read brings the snapshot up to date. Only one read is under way at a time:
+// a wish for another is remembered.
+func (m *Model) read() tea.Cmd {
+	if !m.visible || m.run.Dir == "" {
+		return nil
+	}
+	if !m.loop.Running() || m.reader == nil {
+		return m.show()
+	}
+	if m.reading {
+		m.again = true
+		return nil
+	}
+	m.reading, m.again = true, false
+	reader, a := m.reader, m.ask()
+	return feed.Read(m.loop.Source, m.loop.Gen(), func(deadline time.Time) (snapshot, bool, error) { return reader.read(a, deadline) })
+}
+
+// ask is what the screen wants to know now.
+func (m *Model) ask() ask {
+	a := ask{from: m.from, to: m.to, first: m.page * pageRanks, world: m.world()}
+	if m.follow {
+		a.to = 1<<62 - 1
+	}
+	if cores := m.run.Run.Cores; cores > 0 && a.world > 0 {
+		a.cores = max(1, float64(cores/a.world))
+	}
+	return a
+}
+
+// startLog follows the log of the chosen rank.
+func (m *Model) startLog() {
+	if m.log != nil {
+		m.log.Stop()
+	}
+	m.lines.Reset()
+	m.log = feed.NewTail(fmt.Sprintf("live.log.%s.%d", m.run.ID, m.logRank), record.LogPath(m.run.Dir, m.logRank))
+	m.log.Start()
+	m.logging = false
+}
+
+func (m *Model) readLog() tea.Cmd {
+	if m.log == nil || m.logging || !m.visible {
+		return nil
+	}
+	m.logging = true
+	return m.log.Read()
+}
+
+func skippedNote(bytes int64) string {
+	return "… " + format.Bytes(bytes) + " left out here; the file has them …"
+}
+
+// cancelled is the answer to a request to end a run.
+type cancelled struct {
+	id  string
+	err error
+}
+
+// cancelPatience bounds how long a run may take to end before it is reported
+// as not ended; the request stands.
+const cancelPatience = 30 * time.Second
+
+func (m *Model) cancel(id string) tea.Cmd {
+	ask := m.env.Cancel
+	return func() tea.Msg {
+		ctx, stop := context.WithTimeout(context.Background(), cancelPatience)
+		defer stop()
+		return cancelled{id, ask(ctx, id)}
+	}
+}
+
+func (c cancelled) toast() tea.Cmd {
+	if c.err != nil {
+		return msg.Send(msg.Toast{Level: msg.Bad, Text: "cancel " + c.id + ": " + c.err.Error()})
+	}
+	return tea.Batch(msg.Send(msg.Toast{Level: msg.Good, Text: "cancelled " + c.id}), msg.Send(msg.RunsChanged{}))
+}

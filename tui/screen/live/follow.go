@@ -1,0 +1,307 @@
+package live
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"boost-tui/profiler/record"
+	"boost-tui/tui/widget/stepbar"
+)
+
+const (
+	// columns is how finely a series is handed to the charts: more than any
+	// terminal has dots.
+	columns = 512
+	// sampleSize is how many records give the first picture of a long run.
+	sampleSize = 600
+	// refineChunk is read between two looks at the clock.
+	refineChunk = 256 << 10
+	// stepTail and healthTail are how much of an existing file is of interest:
+	// more than window lines, and several samples of every rank of a host.
+	stepTail   = 32 << 10
+	healthTail = 16 << 10
+	// followRanks bounds the ranks whose step lines are followed.
+	followRanks = 64
+)
+
+// ask is what a read should look at.
+type ask struct {
+	from, to    int64 // steps of the charts; both 0: all
+	first       int   // rank at the head of the page
+	world       int
+	cores       float64 // of a rank; 0 unknown
+	memoryBytes int64   // of the machine; 0 unknown
+}
+
+// snapshot is what a read found. Nothing in it changes afterwards.
+type snapshot struct {
+	from, to    int64 // of cols
+	first, last int64 // of the run
+	some        bool  // there are steps
+	cols        []record.Column
+	whole       bool // the series was read to its end
+	skipped     int  // records that could not be read
+
+	ranks     []rankStat // by rank; those that are not followed are unknown
+	parts     stepbar.Parts
+	steps     int // that parts rests on
+	newest    record.StepLine
+	stepNanos int64   // of the newest step line
+	period    float64 // seconds of a step, of the window
+	hosts     []hostStat
+	nonFinite int64 // first step whose loss was no number; negative: none
+}
+
+// hostStat is the newest sample of a host.
+type hostStat struct {
+	name    string
+	busy    float64
+	memUsed int64
+	nanos   int64
+	tx, rx  float64 // bytes per second; NaN unknown
+}
+
+// follower reads what a run's ranks write, only ever what is new. One Cmd at a
+// time uses it.
+type follower struct {
+	dir     string
+	series  *record.Series
+	sampled bool
+	tails   map[int]*stepTailer
+	health  map[string]*healthTailer
+	cpu     map[int]sample
+}
+
+// sample is the newest health line of a rank.
+type sample struct {
+	line record.HealthLine
+	host string
+}
+
+type stepTailer struct {
+	*record.Tailer
+	lines []record.StepLine // the last window
+}
+
+type healthTailer struct {
+	*record.Tailer
+	before, now record.HealthLine
+}
+
+func newFollower(dir string) *follower {
+	return &follower{dir: dir, tails: map[int]*stepTailer{}, health: map[string]*healthTailer{}, cpu: map[int]sample{}}
+}
+
+// read brings everything up to date as far as the deadline allows. more says
+// that the series has more to give.
+func (f *follower) read(a ask, deadline time.Time) (s snapshot, more bool, err error) {
+	s.nonFinite = -1
+	if err := f.readSteps(a); err != nil {
+		return s, false, err
+	}
+	if err := f.readHealth(); err != nil {
+		return s, false, err
+	}
+	if more, err = f.readSeries(a, deadline, &s); err != nil {
+		return s, false, err
+	}
+	f.summarise(a, &s)
+	return s, more, nil
+}
+
+// wanted lists the ranks whose step lines are followed: all, or those near the
+// page.
+func (a ask) wanted() (from, to int) {
+	if a.world <= followRanks {
+		return 0, a.world
+	}
+	from = max(0, min(a.first, a.world-followRanks))
+	return from, from + followRanks
+}
+
+func (f *follower) readSteps(a ask) error {
+	from, to := a.wanted()
+	for r := range f.tails {
+		if r < from || r >= to {
+			delete(f.tails, r)
+		}
+	}
+	for r := from; r < to; r++ {
+		t := f.tails[r]
+		if t == nil {
+			t = &stepTailer{Tailer: record.NewTailer(record.StepsPath(f.dir, r))}
+			if err := t.SkipToLast(stepTail); err != nil {
+				return err
+			}
+			f.tails[r] = t
+		}
+		if err := t.poll(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *stepTailer) poll() error {
+	for more := true; more; {
+		var err error
+		more, err = t.Poll(refineChunk, func(line []byte) {
+			var l record.StepLine
+			if l.Decode(line) != nil {
+				return
+			}
+			if len(t.lines) == window {
+				copy(t.lines, t.lines[1:])
+				t.lines = t.lines[:window-1]
+			}
+			t.lines = append(t.lines, l)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *follower) readHealth() error {
+	hosts, err := record.HealthHosts(f.dir)
+	if err != nil {
+		return err
+	}
+	for _, host := range hosts {
+		t := f.health[host]
+		if t == nil {
+			t = &healthTailer{Tailer: record.NewTailer(record.HealthPath(f.dir, host))}
+			t.before, t.now = record.NewHealthLine(record.KindHost, -1), record.NewHealthLine(record.KindHost, -1)
+			if err := t.SkipToLast(healthTail); err != nil {
+				return err
+			}
+			f.health[host] = t
+		}
+		for more := true; more; {
+			if more, err = t.Poll(refineChunk, func(line []byte) { f.takeHealth(t, host, line) }); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (f *follower) takeHealth(t *healthTailer, host string, line []byte) {
+	var l record.HealthLine
+	if l.Decode(line) != nil {
+		return
+	}
+	if l.Kind == record.KindHost {
+		t.before, t.now = t.now, l
+		return
+	}
+	if l.Rank >= 0 {
+		f.cpu[int(l.Rank)] = sample{l, host}
+	}
+}
+
+// readSeries refines the series and puts the asked columns into s.
+func (f *follower) readSeries(a ask, deadline time.Time, s *snapshot) (more bool, err error) {
+	if f.series == nil {
+		if f.series, err = record.OpenSeries(f.dir); err != nil {
+			return false, err
+		}
+		if err := f.series.Sample(sampleSize); err != nil {
+			return false, err
+		}
+	}
+	more = true
+	for first := true; more && (first && f.sampled || !first && time.Now().Before(deadline)); first = false {
+		if more, err = f.series.Refine(refineChunk); err != nil {
+			return false, err
+		}
+	}
+	f.sampled = true
+	s.whole, s.skipped = !more, f.series.Skipped()
+	if s.first, s.last, s.some = f.series.Range(); !s.some {
+		return more, nil
+	}
+	s.from, s.to = s.first, s.last
+	if a.from != 0 || a.to != 0 {
+		s.from, s.to = max(s.first, a.from), min(s.last, a.to)
+	}
+	s.cols, err = f.series.Zoom(s.from, max(s.from, s.to), columns)
+	return more, err
+}
+
+// summarise works out ranks, breakdown and hosts from what is held.
+func (f *follower) summarise(a ask, s *snapshot) {
+	from, to := a.wanted()
+	var lines [][]record.StepLine
+	s.ranks = make([]rankStat, max(0, a.world))
+	s.newest = record.NewStepLine(-1)
+	for r := range s.ranks {
+		s.ranks[r] = newRankStat(r)
+		if t := f.tails[r]; t != nil && r >= from && r < to {
+			s.ranks[r].fromSteps(t.lines)
+			lines = append(lines, t.lines)
+			s.takeNewest(t.lines)
+		}
+		if h, ok := f.cpu[r]; ok {
+			s.ranks[r].fromHealth(&h.line, h.host, a.cores)
+			if s.ranks[r].gpu < 0 && a.memoryBytes > 0 {
+				s.ranks[r].memOf = a.memoryBytes
+			}
+		}
+	}
+	s.parts, s.steps = partsOf(lines)
+	s.period = pace(lines)
+	for _, c := range s.cols {
+		if c.NonFinite >= 0 && (s.nonFinite < 0 || c.NonFinite < s.nonFinite) {
+			s.nonFinite = c.NonFinite
+		}
+	}
+	for _, host := range slices.Sorted(maps.Keys(f.health)) {
+		s.hosts = append(s.hosts, f.health[host].stat(host))
+	}
+}
+
+// takeNewest keeps the newest line; the lowest rank that knows it gives the loss.
+func (s *snapshot) takeNewest(lines []record.StepLine) {
+	if n := len(lines); n > 0 {
+		l := lines[n-1]
+		s.stepNanos = max(s.stepNanos, l.TSNanos)
+		if l.Step > s.newest.Step || l.Step == s.newest.Step && math.IsNaN(s.newest.Loss) {
+			s.newest = l
+		}
+	}
+}
+
+// pace is the mean step time in seconds of the held steps of the first rank
+// that has any.
+func pace(ranks [][]record.StepLine) float64 {
+	for _, lines := range ranks {
+		var wall mean
+		for i := range lines {
+			if lines[i].WallNanos > 0 {
+				wall.add(float64(lines[i].WallNanos) / 1e9)
+			}
+		}
+		if wall.n > 0 {
+			return wall.value()
+		}
+	}
+	return math.NaN()
+}
+
+// stat is the host's newest sample with rates since the one before.
+func (t *healthTailer) stat(host string) hostStat {
+	h := hostStat{name: host, busy: t.now.CPUPercent / 100, memUsed: t.now.MemUsedBytes, nanos: t.now.TSNanos, tx: math.NaN(), rx: math.NaN()}
+	if dt := float64(t.now.TSNanos-t.before.TSNanos) / 1e9; t.before.TSNanos >= 0 && dt > 0 {
+		if t.before.NetTxBytes >= 0 && t.now.NetTxBytes >= t.before.NetTxBytes {
+			h.tx = float64(t.now.NetTxBytes-t.before.NetTxBytes) / dt
+		}
+		if t.before.NetRxBytes >= 0 && t.now.NetRxBytes >= t.before.NetRxBytes {
+			h.rx = float64(t.now.NetRxBytes-t.before.NetRxBytes) / dt
+		}
+	}
+	return h
+}

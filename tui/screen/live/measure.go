@@ -1,0 +1,168 @@
+package live
+
+import (
+	"math"
+	"slices"
+
+	"boost-tui/profiler/record"
+	"boost-tui/tui/chart"
+	"boost-tui/tui/widget/stepbar"
+)
+
+// window is how many steps the breakdown and the ranks' shares rest on.
+const window = 32
+
+// rankStat is what is known of one rank now. Shares are of the step, from 0 to
+// 1; NaN is unknown, so is a negative integer.
+type rankStat struct {
+	rank                   int
+	host                   string
+	busy, work, comm, wait float64
+	memBytes, memOf        int64
+	gpu                    int64   // index on its host; negative: a CPU rank
+	powerW, limitW         float64 // of a GPU
+	tempC                  int64
+	steps                  int // that the shares rest on
+	last                   int64
+	seenNanos              int64 // of the newest step line or sample
+}
+
+func newRankStat(rank int) rankStat {
+	nan := math.NaN()
+	return rankStat{rank: rank, busy: nan, work: nan, comm: nan, wait: nan, memBytes: -1, memOf: -1, gpu: -1, powerW: nan, limitW: nan, tempC: -1, last: -1, seenNanos: -1}
+}
+
+// share is part of whole, NaN when either is unknown.
+func share(part, whole int64) float64 {
+	if part < 0 || whole <= 0 {
+		return math.NaN()
+	}
+	return float64(part) / float64(whole)
+}
+
+// mean ignores what is not known.
+type mean struct {
+	sum float64
+	n   int
+}
+
+func (m *mean) add(v float64) {
+	if chart.Finite(v) {
+		m.sum += v
+		m.n++
+	}
+}
+
+func (m *mean) value() float64 {
+	if m.n == 0 {
+		return math.NaN()
+	}
+	return m.sum / float64(m.n)
+}
+
+// fromSteps fills in the shares from a rank's last steps.
+func (r *rankStat) fromSteps(lines []record.StepLine) {
+	var work, comm, wait mean
+	for i := range lines {
+		l := &lines[i]
+		work.add(share(l.ComputeNanos, l.WallNanos))
+		comm.add(share(l.ExposedNanos, l.WallNanos))
+		wait.add(share(l.WaitNanos, l.WallNanos))
+		r.last = max(r.last, l.Step)
+		r.seenNanos = max(r.seenNanos, l.TSNanos)
+		if l.MemAllocBytes >= 0 {
+			r.memBytes = l.MemAllocBytes
+		}
+	}
+	r.work, r.comm, r.wait, r.steps = work.value(), comm.value(), wait.value(), len(lines)
+}
+
+// fromHealth fills in what a sample says. cores is the number of cores that a
+// CPU rank has for itself.
+func (r *rankStat) fromHealth(l *record.HealthLine, host string, cores float64) {
+	r.host = host
+	r.seenNanos = max(r.seenNanos, l.TSNanos)
+	switch l.Kind {
+	case record.KindCPU:
+		if cores > 0 {
+			r.busy = l.CPUPercent / 100 / cores
+		}
+		if l.RSSBytes >= 0 {
+			r.memBytes = l.RSSBytes
+		}
+	case record.KindGPU:
+		r.busy = l.GPUPercent / 100
+		r.gpu, r.tempC = l.Device, l.TempC
+		if l.MemUsedBytes >= 0 {
+			r.memBytes = l.MemUsedBytes
+		}
+		if l.PowerMilliW >= 0 {
+			r.powerW = float64(l.PowerMilliW) / 1000
+		}
+	}
+}
+
+// partsOf is the mean step of several ranks' last steps. Its parts sum to the
+// mean step time exactly as those of every line do.
+func partsOf(ranks [][]record.StepLine) (p stepbar.Parts, steps int) {
+	var compute, hidden, exposed, memory, idle, wait mean
+	for _, lines := range ranks {
+		steps = max(steps, len(lines))
+		for i := range lines {
+			l := &lines[i]
+			if l.ComputeNanos < 0 || l.ExposedNanos < 0 || l.IdleNanos < 0 {
+				continue
+			}
+			overlap := max(0, l.OverlapNanos)
+			compute.add(float64(l.ComputeNanos - overlap))
+			hidden.add(float64(overlap))
+			exposed.add(float64(l.ExposedNanos))
+			memory.add(float64(max(0, l.MemNanos)))
+			idle.add(float64(l.IdleNanos))
+			if l.WaitNanos >= 0 {
+				wait.add(float64(min(l.WaitNanos, l.ExposedNanos)))
+			}
+		}
+	}
+	const second = 1e9
+	return stepbar.Parts{Compute: compute.value() / second, Hidden: hidden.value() / second, Exposed: exposed.value() / second,
+		Memory: memory.value() / second, Idle: idle.value() / second, Wait: wait.value() / second}, steps
+}
+
+// straggler is the rank that the others wait for: the one that waits least.
+type straggler struct {
+	rank          int
+	wait          float64 // its share of the step
+	others, extra float64 // median share of the others, and the difference
+}
+
+// stragglerLimit is the difference of wait shares from which a rank is called
+// slow: below it, ranks wait about the same.
+const stragglerLimit = 0.02
+
+// findStraggler compares the ranks' waits; ok is false when too few are known.
+// The extra says how much slower it is: below stragglerLimit, nobody is.
+func findStraggler(ranks []rankStat) (s straggler, ok bool) {
+	var waits []float64
+	s.rank, s.wait = -1, math.Inf(1)
+	for _, r := range ranks {
+		if !chart.Finite(r.wait) {
+			continue
+		}
+		waits = append(waits, r.wait)
+		if r.wait < s.wait {
+			s.rank, s.wait = r.rank, r.wait
+		}
+	}
+	if len(waits) < 2 {
+		return s, false
+	}
+	slices.Sort(waits)
+	rest := waits[1:]
+	s.others = rest[len(rest)/2]
+	if len(rest)%2 == 0 {
+		s.others = (rest[len(rest)/2-1] + rest[len(rest)/2]) / 2
+	}
+	s.extra = s.others - s.wait
+	return s, true
+}

@@ -1,0 +1,190 @@
+// Package live is screen 2: one run as it goes. It shows who is busy and with
+// what, where a step's time goes, step time and loss over the steps, and the
+// log; all of it from the run directory, so that a run of yesterday or of
+// somebody else looks the same. follow.go reads, measure.go computes, view*.go
+// and panes.go draw.
+package live
+
+import (
+	"encoding/json"
+	"time"
+
+	"boost-tui/runner"
+	"boost-tui/tui/feed"
+	"boost-tui/tui/keys"
+	"boost-tui/tui/layout"
+	"boost-tui/tui/msg"
+	"boost-tui/tui/screen"
+	"boost-tui/tui/widget/input"
+	"boost-tui/tui/widget/logview"
+
+	tea "github.com/charmbracelet/bubbletea"
+)
+
+// ID of the screen.
+const ID = "live"
+
+// pollEvery is the time between two reads of a run that goes on.
+const pollEvery = time.Second
+
+// pane is a part of the screen that can have the focus.
+type pane int
+
+const (
+	paneRanks pane = iota
+	paneParts
+	paneStep
+	paneLoss
+	paneLog
+	panes // how many there are
+)
+
+// Model is the screen.
+type Model struct {
+	env   screen.Env
+	table keys.Table[func(*Model) tea.Cmd]
+
+	infos []runner.Info
+	errs  int
+	run   runner.Info // the shown one; ID "" when there is none
+	// pinned keeps the shown run when another one starts.
+	pinned  bool
+	refs    msg.References
+	visible bool
+	now     time.Time // of the last news
+
+	loop    feed.Loop
+	reader  *follower
+	reading bool // a read is under way
+	again   bool // something changed meanwhile
+	ended   bool // the run was read to its end
+	latest  snapshot
+	frozen  *snapshot // what is shown while paused
+	err     error
+	refData map[string]reference
+	refGen  uint64
+
+	log     *feed.Tail
+	logRank int
+	logging bool
+	lines   logview.View
+	search  *input.Line
+
+	focus    pane
+	full     bool // the focused pane takes the screen
+	showLog  bool // narrow: the log instead of the step time
+	page     int  // of ranks
+	from, to int64
+	follow   bool  // the window's end moves with the run's
+	cursor   int64 // step; negative: none
+	logStep  bool
+	logLoss  bool
+	smooth   int // index into smoothings
+
+	drawn layout.Rect // of cache
+	cache string
+}
+
+// New makes the screen.
+func New() *Model {
+	m := &Model{loop: feed.Loop{Source: "live"}, cursor: -1, smooth: 1, refData: map[string]reference{}, focus: paneStep}
+	m.table = bindings()
+	return m
+}
+
+// ID names the screen in messages and in the session.
+func (m *Model) ID() string { return ID }
+
+// Title is the tab's text.
+func (m *Model) Title() string { return "Live" }
+
+// Init starts nothing: reading begins when the screen is shown.
+func (m *Model) Init(env screen.Env) tea.Cmd {
+	m.env, m.now = env, env.Now()
+	return nil
+}
+
+// Capturing is true while a text to search for is typed.
+func (m *Model) Capturing() bool { return m.search != nil }
+
+// Keys lists the bindings; those of the log come first while it has the focus.
+func (m *Model) Keys() []keys.Binding {
+	var own, rest []keys.Binding
+	for _, b := range m.table.Bindings() {
+		if b.Group == groupLog && m.focus == paneLog {
+			own = append(own, b)
+		} else {
+			if b.Group == groupLog && b.Keys[0] != "l" {
+				b.Hint = ""
+			}
+			rest = append(rest, b)
+		}
+	}
+	return append(own, rest...)
+}
+
+// smoothings are the weights of the past that the s key walks through; 0 is
+// the raw line alone.
+var smoothings = []float64{0, 0.9, 0.98}
+
+// saved is the session of the screen.
+type saved struct {
+	Run     string `json:"run"` // empty: the newest
+	Focus   int    `json:"focus"`
+	LogStep bool   `json:"log_step"`
+	LogLoss bool   `json:"log_loss"`
+	Smooth  int    `json:"smooth"`
+	ShowLog bool   `json:"show_log"`
+}
+
+// Save keeps the run and how it is looked at.
+func (m *Model) Save() json.RawMessage {
+	s := saved{Focus: int(m.focus), LogStep: m.logStep, LogLoss: m.logLoss, Smooth: m.smooth, ShowLog: m.showLog}
+	if m.pinned {
+		s.Run = m.run.ID
+	}
+	data, err := json.Marshal(s)
+	if err != nil {
+		return nil
+	}
+	return data
+}
+
+// Load takes up what Save kept; what makes no sense stays at its default.
+func (m *Model) Load(data json.RawMessage) {
+	var s saved
+	if json.Unmarshal(data, &s) != nil {
+		return
+	}
+	if s.Focus >= 0 && s.Focus < int(panes) {
+		m.focus = pane(s.Focus)
+	}
+	if s.Smooth >= 0 && s.Smooth < len(smoothings) {
+		m.smooth = s.Smooth
+	}
+	m.logStep, m.logLoss, m.showLog = s.LogStep, s.LogLoss, s.ShowLog
+	if s.Run != "" {
+		m.run, m.pinned = runner.Info{ID: s.Run}, true
+	}
+}
+
+// shown is the snapshot on the screen.
+func (m *Model) shown() *snapshot {
+	if m.frozen != nil {
+		return m.frozen
+	}
+	return &m.latest
+}
+
+// live reports whether the run may still write.
+func (m *Model) live() bool {
+	return m.run.State == runner.Running || m.run.State == runner.Pending
+}
+
+// world is the number of ranks of the shown run.
+func (m *Model) world() int {
+	return layout.Clamp(m.run.Run.World(), 0, maxWorld)
+}
+
+// maxWorld bounds what a damaged run.json can ask for.
+const maxWorld = 1 << 16

@@ -1,0 +1,273 @@
+package live
+
+import (
+	"errors"
+
+	"boost-tui/runner"
+	"boost-tui/tui/feed"
+	"boost-tui/tui/keys"
+	"boost-tui/tui/layout"
+	"boost-tui/tui/msg"
+	"boost-tui/tui/widget/input"
+	"boost-tui/tui/widget/logview"
+
+	tea "github.com/charmbracelet/bubbletea"
+)
+
+// Update handles keys and messages.
+func (m *Model) Update(in tea.Msg) (cmd tea.Cmd, used bool) {
+	dirty := true
+	switch in := in.(type) {
+	case keys.Event:
+		cmd, used = m.key(in)
+	case msg.Theme:
+		m.env.Theme = in.Theme
+	case msg.Shown:
+		if in.Screen == ID {
+			cmd = m.show()
+		}
+	case msg.Hidden:
+		if in.Screen == ID {
+			m.hide()
+		}
+	case msg.OpenRun:
+		cmd = m.open(in.ID, !m.newest(in.ID))
+	case msg.Runs:
+		cmd = m.list(in)
+	case msg.References:
+		m.refs = in
+		cmd = m.readReferences()
+	case referencesRead:
+		m.takeReferences(in)
+	case msg.Tick:
+		dirty = false
+		if m.loop.Mine(in.Owner, in.Gen) {
+			cmd = tea.Batch(m.read(), m.readLog())
+		}
+	case feed.Batch[snapshot]:
+		cmd = m.take(in)
+	case feed.Batch[feed.Lines]:
+		cmd = m.takeLog(in)
+	case cancelled:
+		cmd = in.toast()
+	default:
+		dirty = false
+	}
+	if dirty {
+		m.cache = ""
+	}
+	return cmd, used
+}
+
+// show begins to read; a run that is over and was read stays as it is.
+func (m *Model) show() tea.Cmd {
+	m.visible, m.now = true, m.env.Now()
+	if m.run.ID == "" || m.run.Dir == "" || m.ended {
+		return nil
+	}
+	m.loop.Start()
+	m.reading, m.logging = false, false
+	m.reader = newFollower(m.run.Dir)
+	m.startLog()
+	return tea.Batch(m.read(), m.readLog(), m.readReferences())
+}
+
+// hide stops reading. The follower of a read under way is left to it.
+func (m *Model) hide() {
+	m.visible = false
+	m.loop.Stop()
+	if m.log != nil {
+		m.log.Stop()
+	}
+}
+
+// newest reports whether id is the run that would be shown by itself.
+func (m *Model) newest(id string) bool { return id == m.pick() }
+
+// pick is the newest run that goes on, else the newest.
+func (m *Model) pick() string {
+	for i := len(m.infos) - 1; i >= 0; i-- {
+		if s := m.infos[i].State; s == runner.Running || s == runner.Pending {
+			return m.infos[i].ID
+		}
+	}
+	if n := len(m.infos); n > 0 {
+		return m.infos[n-1].ID
+	}
+	return ""
+}
+
+// find is the run with the ID.
+func (m *Model) find(id string) (runner.Info, bool) {
+	for _, in := range m.infos {
+		if in.ID == id {
+			return in, true
+		}
+	}
+	return runner.Info{}, false
+}
+
+// list takes the store's runs: the shown one may have changed its state, or
+// another one may have begun.
+func (m *Model) list(in msg.Runs) tea.Cmd {
+	m.infos, m.errs, m.now = in.Infos, len(in.Errs), m.env.Now()
+	want := m.run.ID
+	if _, there := m.find(want); !there || !m.pinned {
+		if next := m.pick(); !there || m.worthMoving(next) {
+			want = next
+		}
+	}
+	if want != m.run.ID || m.run.Dir == "" {
+		return m.open(want, m.pinned && want == m.run.ID)
+	}
+	before := m.run.State
+	m.run, _ = m.find(want)
+	if before == m.run.State {
+		return nil
+	}
+	m.ended = false
+	if m.visible {
+		return tea.Batch(m.read(), m.readLog(), m.readReferences())
+	}
+	return nil
+}
+
+// worthMoving reports whether a run that was not asked for should be shown: one
+// that goes on, while the shown one does not.
+func (m *Model) worthMoving(id string) bool {
+	next, ok := m.find(id)
+	return ok && id != m.run.ID && (next.State == runner.Running || next.State == runner.Pending) && (!m.live() || m.run.ID == "")
+}
+
+// open shows another run from its beginning.
+func (m *Model) open(id string, pin bool) tea.Cmd {
+	if id == m.run.ID && m.run.Dir != "" {
+		m.pinned = pin
+		return nil
+	}
+	m.loop.Stop()
+	run, ok := m.find(id)
+	if !ok {
+		run = runner.Info{ID: id}
+	}
+	m.run, m.pinned = run, pin && id != ""
+	m.reader, m.latest, m.frozen, m.err = nil, snapshot{nonFinite: -1}, nil, nil
+	m.ended, m.reading, m.again, m.logging = false, false, false, false
+	m.from, m.to, m.follow, m.cursor, m.page, m.logRank = 0, 0, false, -1, 0, 0
+	m.lines = logview.View{}
+	m.search = nil
+	if m.log != nil {
+		m.log.Stop()
+		m.log = nil
+	}
+	if m.visible && ok {
+		return m.show()
+	}
+	return nil
+}
+
+// take shows what a read found and decides about the next one.
+func (m *Model) take(in feed.Batch[snapshot]) tea.Cmd {
+	if !m.loop.Mine(in.Source, in.Gen) {
+		return nil
+	}
+	m.reading, m.now, m.err = false, m.env.Now(), in.Err
+	if in.Err == nil {
+		m.latest = in.Value
+		m.clampView()
+	}
+	switch {
+	case in.Err == nil && (in.More || m.again):
+		return m.read()
+	case m.live():
+		return m.loop.Wait(m.env.After, pollEvery)
+	}
+	m.ended = in.Err == nil
+	return nil
+}
+
+// clampView keeps cursor and page where there is something.
+func (m *Model) clampView() {
+	s := m.shown()
+	if m.cursor >= 0 && s.some {
+		m.cursor = max(s.first, min(m.cursor, s.last))
+	}
+	m.page = layout.Clamp(m.page, 0, max(0, (m.world()-1)/pageRanks))
+}
+
+func (m *Model) takeLog(in feed.Batch[feed.Lines]) tea.Cmd {
+	if m.log == nil || !m.log.Mine(in.Source, in.Gen) {
+		return nil
+	}
+	m.logging = false
+	if in.Err != nil {
+		m.lines.Append("the log cannot be read: " + in.Err.Error())
+		return nil
+	}
+	if in.Value.Skipped > 0 {
+		m.lines.Append(skippedNote(in.Value.Skipped))
+	}
+	m.lines.Append(in.Value.Lines...)
+	if in.More {
+		return m.readLog()
+	}
+	return nil
+}
+
+func (m *Model) key(e keys.Event) (tea.Cmd, bool) {
+	if m.search != nil {
+		m.searchKey(e)
+		return nil, true
+	}
+	entry, ok := m.table.Find(e)
+	if !ok || entry.Do == nil {
+		return m.motion(e)
+	}
+	return entry.Do(m), true
+}
+
+// motion scrolls the log and pages the ranks.
+func (m *Model) motion(e keys.Event) (tea.Cmd, bool) {
+	delta, ok := keys.Motion(e, m.lines.Page())
+	if !ok {
+		return nil, false
+	}
+	switch m.focus {
+	case paneLog:
+		m.lines.Scroll(delta)
+	case paneRanks:
+		m.turnPage(layout.Clamp(delta, -1, 1))
+	default:
+		return nil, false
+	}
+	return nil, true
+}
+
+func (m *Model) searchKey(e keys.Event) {
+	switch e.Name {
+	case "esc":
+		m.lines.Search("")
+		m.search = nil
+	case "enter":
+		m.search = nil
+		m.lines.Next(false)
+	default:
+		line, _, _ := m.search.Update(e)
+		m.search = &line
+		m.lines.Search(line.Text())
+	}
+}
+
+func (m *Model) openSearch() tea.Cmd {
+	line := input.New("")
+	m.search = &line
+	m.focusLog()
+	return nil
+}
+
+// focusLog shows the log and gives it the focus.
+func (m *Model) focusLog() {
+	m.focus, m.showLog = paneLog, true
+}
+
+var errNoRun = errors.New("there is no run to do this with")

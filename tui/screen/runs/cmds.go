@@ -1,0 +1,231 @@
+package runs
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"boost-tui/runner"
+	"boost-tui/tui/layout"
+	"boost-tui/tui/msg"
+	"boost-tui/tui/widget/input"
+	"boost-tui/tui/widget/modal"
+
+	tea "github.com/charmbracelet/bubbletea"
+)
+
+const (
+	cancelDeadline = 20 * time.Second
+	exportDeadline = 10 * time.Minute
+	// figuresAge is how old the figures of a running run may get.
+	figuresAge = 5 * time.Second
+)
+
+type (
+	// measured is a run's figures, nil when there are none yet.
+	measured struct {
+		id, state string
+		fig       *figures
+	}
+	// changed is the end of an action on the store.
+	changed struct {
+		done string // for the toast
+		err  error
+		undo *undo
+	}
+	// undo restores tags or a note.
+	undo struct {
+		id, what string
+		tags     []string
+		note     string
+		isNote   bool
+	}
+)
+
+// undoLimit bounds how much can be taken back.
+const undoLimit = 50
+
+// readFigures measures one run that is worth it: the one under the cursor
+// first, then those on the screen. One at a time: its message asks for the next.
+func (m *Model) readFigures() tea.Cmd {
+	if !m.visible || m.env.Summary == nil {
+		return nil
+	}
+	at := 0
+	id := m.table.Cursor()
+	for i, r := range m.shown {
+		if r.ID == id {
+			at = i
+		}
+	}
+	order := append([]run{}, m.shown[max(0, at-m.table.Page()):min(len(m.shown), at+m.table.Page())]...)
+	if r, ok := m.Selected(); ok {
+		order = append([]run{r}, order...)
+	}
+	for _, r := range order {
+		k, seen := m.figures[r.ID]
+		if r.Err != nil || r.State == runner.Pending {
+			continue
+		}
+		fresh := seen && k.state == string(r.State) && (!running(r.State) || m.now().Sub(k.at) < figuresAge)
+		if fresh {
+			continue
+		}
+		// Noted at once, so that nobody asks for it again meanwhile.
+		m.figures[r.ID] = known{k.fig, string(r.State), m.now()}
+		dir, state, read := r.Dir, string(r.State), m.env.Summary
+		return func() tea.Msg {
+			data, err := read(dir)
+			if err != nil {
+				return measured{id: filepath.Base(dir), state: state}
+			}
+			return measured{filepath.Base(dir), state, parseFigures(data)}
+		}
+	}
+	return nil
+}
+
+// took reports the end of an action and has the store listed again.
+func (m *Model) took(in changed) tea.Cmd {
+	if in.err != nil {
+		return msg.Send(msg.Toast{Level: msg.Bad, Text: in.err.Error()})
+	}
+	if in.undo != nil {
+		m.undo = append(m.undo, *in.undo)
+		m.undo = m.undo[max(0, len(m.undo)-undoLimit):]
+	}
+	return tea.Batch(msg.Send(msg.RunsChanged{}), msg.Send(msg.Toast{Level: msg.Good, Text: in.done}))
+}
+
+// title names a run for a dialog.
+func title(r run) string {
+	e := r.Run.Experiment
+	s := r.ID
+	if r.Run.Name != "" {
+		s += " " + r.Run.Name
+	}
+	return layout.Clean(fmt.Sprintf("%s (%s %s, %s, tp %d)", s, e.Model.Size, e.Model.Variant, e.Parallel.Scheme, e.Parallel.TP))
+}
+
+func (m *Model) askCancel() tea.Cmd {
+	r, ok := m.Selected()
+	if !ok {
+		return nil
+	}
+	if r.State.Over() {
+		return msg.Send(msg.Toast{Level: msg.Warn, Text: r.ID + " is over: " + string(r.State)})
+	}
+	lines := []string{title(r), "on " + layout.Clean(r.Run.Host) + ", " + string(r.State), "", "Its ranks end; what it measured stays."}
+	return m.confirm(modal.Confirm{Title: "Cancel the run?", Lines: lines, Yes: "cancel it"}, func() tea.Msg {
+		ctx, stop := context.WithTimeout(context.Background(), cancelDeadline)
+		defer stop()
+		return changed{done: "cancelled " + r.ID, err: m.env.Cancel(ctx, r.ID)}
+	})
+}
+
+func (m *Model) askDelete() tea.Cmd {
+	var doomed []run
+	for _, id := range m.targets() {
+		for _, r := range m.shown {
+			if r.ID == id && running(r.State) {
+				return msg.Send(msg.Toast{Level: msg.Warn, Text: id + " is " + string(r.State) + ": cancel it first (K)"})
+			} else if r.ID == id {
+				doomed = append(doomed, r)
+			}
+		}
+	}
+	if len(doomed) == 0 {
+		return nil
+	}
+	var lines []string
+	for i, r := range doomed {
+		if i == 6 && len(doomed) > 7 {
+			lines = append(lines, fmt.Sprintf("and %d more", len(doomed)-6))
+			break
+		}
+		lines = append(lines, title(r))
+	}
+	lines = append(lines, "", "Everything it measured and its logs go for good.")
+	store := m.env.Store
+	return m.confirm(modal.Confirm{Title: fmt.Sprintf("Delete %d run(s)?", len(doomed)), Lines: lines, Yes: "delete"}, func() tea.Msg {
+		for i, r := range doomed {
+			if err := store.Remove(r.ID); err != nil {
+				return changed{err: fmt.Errorf("%d of %d deleted, then: %w", i, len(doomed), err)}
+			}
+		}
+		return changed{done: fmt.Sprintf("deleted %d run(s)", len(doomed))}
+	})
+}
+
+// confirm asks, and runs the Cmd on yes.
+func (m *Model) confirm(c modal.Confirm, do tea.Cmd) tea.Cmd {
+	return msg.Send(msg.Open{Modal: c, Then: func(answer any) tea.Cmd {
+		if answer == nil {
+			return nil
+		}
+		return do
+	}})
+}
+
+func (m *Model) askTags() tea.Cmd {
+	r, ok := m.Selected()
+	if !ok {
+		return nil
+	}
+	store := m.env.Store
+	return msg.Send(msg.Open{
+		Modal: modal.Prompt{Title: "Tags of " + layout.Clean(r.ID), Label: "words; an empty line takes all away", Line: input.New(strings.Join(r.Tags, " "))},
+		Then: func(answer any) tea.Cmd {
+			text, ok := answer.(string)
+			if !ok {
+				return nil
+			}
+			tags := strings.FieldsFunc(text, func(c rune) bool { return c == ' ' || c == ',' })
+			return func() tea.Msg {
+				return changed{"tagged " + r.ID, retag(store, r.ID, r.Tags, tags), &undo{id: r.ID, what: "tags", tags: r.Tags}}
+			}
+		},
+	})
+}
+
+func (m *Model) askNote() tea.Cmd {
+	r, ok := m.Selected()
+	if !ok {
+		return nil
+	}
+	store := m.env.Store
+	return msg.Send(msg.Open{
+		Modal: modal.Prompt{Title: "Note on " + layout.Clean(r.ID), Label: "an empty line takes it away", Line: input.New(r.Note)},
+		Then: func(answer any) tea.Cmd {
+			text, ok := answer.(string)
+			if !ok {
+				return nil
+			}
+			return func() tea.Msg {
+				return changed{"noted on " + r.ID, store.Note(r.ID, text), &undo{id: r.ID, what: "note", note: r.Note, isNote: true}}
+			}
+		},
+	})
+}
+
+// takeBack undoes the last tag or note.
+func (m *Model) takeBack() tea.Cmd {
+	if len(m.undo) == 0 {
+		return msg.Send(msg.Toast{Text: "nothing to take back"})
+	}
+	u := m.undo[len(m.undo)-1]
+	m.undo = m.undo[:len(m.undo)-1]
+	store := m.env.Store
+	return func() tea.Msg {
+		if u.isNote {
+			return changed{done: "note of " + u.id + " is as before", err: store.Note(u.id, u.note)}
+		}
+		in, err := store.Load(u.id)
+		if err == nil {
+			err = retag(store, u.id, in.Tags, u.tags)
+		}
+		return changed{done: "tags of " + u.id + " are as before", err: err}
+	}
+}

@@ -1,0 +1,119 @@
+package runs
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"boost-tui/tui/chart"
+	"boost-tui/tui/format"
+	"boost-tui/tui/layout"
+	"boost-tui/tui/theme"
+)
+
+// detail describes a run in lines of at most w cells; short leaves out what
+// the list shows too.
+func detail(t theme.Theme, r run, w int, short bool) []string {
+	var lines []string
+	if r.Err != nil {
+		lines = append(lines, wrapped(t, t.Bad, t.Glyphs.Warn+" "+r.Err.Error(), w)...)
+	}
+	if r.Run.Schema > 0 {
+		lines = append(lines, heading(t, r), timing(t, r))
+	}
+	if r.Cause != "" {
+		lines = append(lines, wrapped(t, t.Bad, r.Cause, w)...)
+	}
+	lines = append(lines, measuredLines(t, r, w, short)...)
+	if len(r.Tags) > 0 && !short {
+		lines = append(lines, t.Dim.Paint("tags ")+layout.Clean(strings.Join(r.Tags, " ")))
+	}
+	if r.Note != "" {
+		lines = append(lines, wrapped(t, t.Text, "note: "+r.Note, w)...)
+	}
+	if !short && r.Run.Schema > 0 {
+		lines = append(lines, "", t.Dim.Paint("enter live  l log  e edit in Launch"))
+	}
+	return lines
+}
+
+func heading(t theme.Theme, r run) string {
+	e := r.Run.Experiment
+	s := fmt.Sprintf("%s %s %s tp %d", e.Model.Size, e.Model.Variant, e.Parallel.Scheme, e.Parallel.TP)
+	if e.Model.Rank > 0 {
+		s += fmt.Sprintf(" rank %d", e.Model.Rank)
+	}
+	s += fmt.Sprintf("  %d%s%d seq %d", e.Step.MicroBatch, t.Glyphs.Times, e.Step.Accumulate, e.Step.Seq)
+	if r.Run.Name != "" {
+		s = r.Run.Name + ": " + s
+	}
+	return layout.Clean(s)
+}
+
+func timing(t theme.Theme, r run) string {
+	sign, style := stateSign(t, r.State)
+	end := r.Ended
+	if end.IsZero() && !r.State.Over() {
+		end = r.now
+	}
+	wall := ""
+	if !end.IsZero() {
+		wall = ", " + format.Duration(end.Sub(r.Run.Created))
+	}
+	return style.Paint(sign+" "+string(r.State)) + layout.Clean(fmt.Sprintf("  %s on %s%s", r.Run.Created.In(r.now.Location()).Format(time.DateTime), r.Run.Host, wall))
+}
+
+// measuredLines are the step time with its parts, loss and throughput.
+func measuredLines(t theme.Theme, r run, w int, short bool) []string {
+	f := r.fig
+	if f == nil || f.StepTimeMedian == nil {
+		return []string{t.Dim.Paint("nothing measured yet")}
+	}
+	b := f.Breakdown
+	parts := chart.Breakdown(t, b.Compute-b.Overlap, b.Overlap, b.CommExposed, b.Memory, b.Idle)
+	lines := []string{}
+	if !short {
+		lines = append(lines, "", "step "+format.Millis(*f.StepTimeMedian)+" ms (median)")
+	}
+	lines = append(lines, chart.Stack(parts, b.step(), max(1, min(w, 72))))
+	legend := fmt.Sprintf("%s compute %s (%s %s hide comm)  %s exposed %s  %s idle %s", t.Glyphs.Compute, format.Millis(b.Compute), t.Glyphs.Overlap, format.Millis(b.Overlap),
+		t.Glyphs.Exposed, format.Millis(b.CommExposed), t.Glyphs.Idle, format.Millis(b.Idle))
+	if b.Memory > 0 {
+		legend += fmt.Sprintf("  %s memory %s", t.Glyphs.Memory, format.Millis(b.Memory))
+	}
+	lines = append(lines, wrapped(t, t.Text, legend, w)...)
+	var more []string
+	if f.LossLast != nil {
+		more = append(more, "loss "+lossText(*f.LossLast))
+	}
+	if f.TokensPerSecond != nil {
+		more = append(more, "tok/s "+format.Count(int64(*f.TokensPerSecond)))
+	}
+	if f.CommBytes != nil {
+		more = append(more, "sent "+format.Bytes(*f.CommBytes)+"/step")
+	}
+	if f.PeakMemory != nil {
+		more = append(more, "peak "+format.Bytes(*f.PeakMemory))
+	}
+	return append(lines, wrapped(t, t.Text, strings.Join(more, "  "), w)...)
+}
+
+// wrapped breaks untrusted text into lines of at most w cells.
+func wrapped(t theme.Theme, style theme.Style, s string, w int) []string {
+	var out []string
+	line := ""
+	for _, word := range strings.Fields(layout.Clean(s)) {
+		if line != "" && layout.Width(line)+1+layout.Width(word) > w {
+			out = append(out, style.Paint(line))
+			line = ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += layout.Cut(word, w, t.Glyphs.Ellipsis)
+	}
+	if line != "" {
+		out = append(out, style.Paint(line))
+	}
+	return out
+}

@@ -1,0 +1,187 @@
+// Package runs is screen 5: the store of runs. It lists, filters, sorts and
+// marks them, shows what one measured and its logs, and tags, annotates,
+// cancels, deletes and exports.
+package runs
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"boost-tui/tui/feed"
+	"boost-tui/tui/keys"
+	"boost-tui/tui/msg"
+	"boost-tui/tui/screen"
+	"boost-tui/tui/widget/filter"
+	"boost-tui/tui/widget/input"
+	"boost-tui/tui/widget/logview"
+	"boost-tui/tui/widget/table"
+
+	tea "github.com/charmbracelet/bubbletea"
+)
+
+// ID of the screen.
+const ID = "runs"
+
+// Model is the screen.
+type Model struct {
+	env   screen.Env
+	table table.Table
+	keys  keys.Table[func(*Model) tea.Cmd]
+
+	all     []run
+	shown   []run
+	errs    []error
+	listed  bool
+	visible bool
+	figures map[string]known // by ID
+	refs    msg.References
+
+	query   filter.Query
+	text    string // of the filter in force
+	fault   string // of the filter being typed
+	line    *input.Line
+	before  string // text to restore on esc
+	sortBy  string
+	down    bool
+	logs    logPane
+	undo    []undo
+	zoom    bool
+	selects string // run to put the cursor on once it is listed
+	// marksLater are marks to set once the runs are listed.
+	marksLater []string
+}
+
+// known is a run's figures and the state they were read in.
+type known struct {
+	fig   *figures
+	state string
+	at    time.Time
+}
+
+// New makes the screen.
+func New() *Model {
+	m := &Model{figures: map[string]known{}, sortBy: "started", down: true, logs: logPane{view: &logview.View{}, loop: feed.Loop{Source: "runs.log"}}}
+	m.keys = bindings()
+	m.table.Columns = columns()
+	m.table.Sort, m.table.Down = m.sortBy, m.down
+	return m
+}
+
+// ID names the screen in messages and in the session.
+func (m *Model) ID() string { return ID }
+
+// Title is the tab's text.
+func (m *Model) Title() string { return "Runs" }
+
+// Init keeps the environment; the root lists the store.
+func (m *Model) Init(env screen.Env) tea.Cmd {
+	m.env = env
+	return nil
+}
+
+// Capturing is true while the filter or a search is typed.
+func (m *Model) Capturing() bool { return m.line != nil || m.logs.line != nil }
+
+// Keys lists the bindings: those of the log pane while it is open.
+func (m *Model) Keys() []keys.Binding {
+	if m.logs.open {
+		return logBindings.Bindings()
+	}
+	return m.keys.Bindings()
+}
+
+// Selected is the run under the cursor.
+func (m *Model) Selected() (run, bool) {
+	id := m.table.Cursor()
+	for _, r := range m.shown {
+		if r.ID == id {
+			return r, true
+		}
+	}
+	return run{}, false
+}
+
+// targets are the marked runs, else the one under the cursor.
+func (m *Model) targets() []string {
+	if marked := m.table.Marked(); len(marked) > 0 {
+		return marked
+	}
+	if id := m.table.Cursor(); id != "" {
+		return []string{id}
+	}
+	return nil
+}
+
+// rebuild filters, sorts and hands the rows to the table.
+func (m *Model) rebuild() {
+	now := m.now()
+	m.shown = m.shown[:0]
+	for _, r := range m.all {
+		r.now = now
+		r.fig = m.figures[r.ID].fig
+		if m.query.Match(r) {
+			m.shown = append(m.shown, r)
+		}
+	}
+	order(m.shown, m.sortBy, m.down)
+	rows := make([]table.Row, len(m.shown))
+	for i, r := range m.shown {
+		rows[i] = m.row(m.env.Theme, r)
+	}
+	m.table.SetRows(rows)
+	m.table.Empty = m.emptyText()
+	if m.selects != "" && slices.ContainsFunc(m.shown, func(r run) bool { return r.ID == m.selects }) {
+		m.table.Select(m.selects)
+		m.selects = ""
+	}
+}
+
+func (m *Model) emptyText() string {
+	switch {
+	case !m.listed:
+		return "reading the runs folder " + m.env.Theme.Glyphs.Ellipsis
+	case len(m.all) > 0:
+		return "no run passes the filter; esc clears it"
+	}
+	return "no runs yet: 1 launches one"
+}
+
+func (m *Model) now() time.Time {
+	if m.env.Now == nil {
+		return time.Now()
+	}
+	return m.env.Now()
+}
+
+type savedState struct {
+	Filter string   `json:"filter"`
+	Sort   string   `json:"sort"`
+	Down   bool     `json:"down"`
+	Marks  []string `json:"marks"`
+	Cursor string   `json:"cursor"`
+}
+
+// Save keeps filter, order, marks and cursor.
+func (m *Model) Save() json.RawMessage {
+	data, err := json.Marshal(savedState{m.text, m.sortBy, m.down, m.table.Marked(), m.table.Cursor()})
+	if err != nil {
+		return nil
+	}
+	return data
+}
+
+// Load takes up what Save kept.
+func (m *Model) Load(data json.RawMessage) {
+	var s savedState
+	if json.Unmarshal(data, &s) != nil {
+		return
+	}
+	if slices.Contains(sortKeys, s.Sort) {
+		m.sortBy, m.down = s.Sort, s.Down
+		m.table.Sort, m.table.Down = s.Sort, s.Down
+	}
+	m.setFilter(s.Filter)
+	m.selects = s.Cursor
+	m.marksLater = s.Marks
+}

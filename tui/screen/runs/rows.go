@@ -1,0 +1,204 @@
+package runs
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"boost-tui/runner"
+	"boost-tui/tui/format"
+	"boost-tui/tui/layout"
+	"boost-tui/tui/theme"
+	"boost-tui/tui/widget/filter"
+	"boost-tui/tui/widget/table"
+)
+
+// run is a run as this screen sees it.
+type run struct {
+	runner.Info
+	fig *figures
+	now time.Time
+}
+
+// fields of the filter language.
+var fields = []string{"id", "state", "name", "size", "variant", "scheme", "tp", "rank", "seq", "steps", "ms", "loss", "tag", "note", "host", "user", "started"}
+
+// Field is one value for the filter.
+func (r run) Field(name string) (filter.Value, bool) {
+	e := r.Run.Experiment
+	switch name {
+	case "id":
+		return filter.Text(r.ID), true
+	case "state":
+		return filter.Text(string(r.State) + doneAlias(r.State)), true
+	case "name":
+		return filter.Text(r.Run.Name), true
+	case "size":
+		return filter.Text(e.Model.Size), true
+	case "variant":
+		return filter.Text(string(e.Model.Variant)), true
+	case "scheme":
+		return filter.Text(string(e.Parallel.Scheme)), true
+	case "tag":
+		return filter.Text(strings.Join(r.Tags, " ")), true
+	case "note":
+		return filter.Text(r.Note), true
+	case "host":
+		return filter.Text(r.Run.Host), true
+	case "user":
+		return filter.Text(r.Run.User), true
+	case "started":
+		return filter.Age(r.Run.Created, r.now), true
+	}
+	return r.number(name)
+}
+
+func (r run) number(name string) (filter.Value, bool) {
+	e := r.Run.Experiment
+	switch name {
+	case "tp":
+		return filter.Number(float64(e.Parallel.TP)), true
+	case "rank":
+		return filter.Number(float64(e.Model.Rank)), true
+	case "seq":
+		return filter.Number(float64(e.Step.Seq)), true
+	case "steps":
+		return filter.Number(float64(e.Train.Steps)), true
+	case "ms":
+		if ms := r.stepSeconds(); ms > 0 {
+			return filter.Number(ms * 1000), true
+		}
+	case "loss":
+		if r.fig != nil && r.fig.LossLast != nil {
+			return filter.Number(*r.fig.LossLast), true
+		}
+	}
+	return filter.Value{}, false
+}
+
+// doneAlias lets "done" and "over" find finished runs as people say it.
+func doneAlias(s runner.State) string {
+	if s == runner.Finished {
+		return " done"
+	}
+	return ""
+}
+
+// Words is the text that bare words are looked for in.
+func (r run) Words() string {
+	return strings.Join(append([]string{r.ID, r.Run.Name, r.Note, string(r.State)}, r.Tags...), " ")
+}
+
+// stepSeconds is the median step time, 0 when unknown.
+func (r run) stepSeconds() float64 {
+	if r.fig == nil || r.fig.StepTimeMedian == nil {
+		return 0
+	}
+	return *r.fig.StepTimeMedian
+}
+
+// columns of the list. Drop orders what goes first in a narrow terminal.
+func columns() []table.Column {
+	return []table.Column{
+		{ID: "id", Title: "id", Width: 15, Flex: 2}, {ID: "started", Title: "started", Width: 7, Drop: 4}, {ID: "size", Title: "size", Width: 5, Drop: 2},
+		{ID: "variant", Title: "variant", Width: 7}, {ID: "scheme", Title: "scheme", Width: 9}, {ID: "tp", Title: "tp", Width: 3, Right: true},
+		{ID: "rank", Title: "r", Width: 4, Right: true, Drop: 5}, {ID: "state", Title: "state", Width: 9}, {ID: "ms", Title: "ms", Width: 8, Right: true, Drop: 1},
+		{ID: "loss", Title: "loss", Width: 6, Right: true, Drop: 6}, {ID: "tags", Title: "tags", Width: 8, Flex: 1, Drop: 3},
+	}
+}
+
+// sortKeys are what the list can be ordered by.
+var sortKeys = []string{"started", "id", "state", "size", "variant", "scheme", "tp", "rank", "ms", "loss"}
+
+// order sorts runs by a key; equal ones by age, newest first.
+func order(runs []run, key string, down bool) {
+	slices.SortStableFunc(runs, func(a, b run) int {
+		c := compareBy(a, b, key)
+		if down {
+			c = -c
+		}
+		if c == 0 {
+			c = b.Run.Created.Compare(a.Run.Created)
+		}
+		if c == 0 {
+			c = cmp.Compare(b.ID, a.ID)
+		}
+		return c
+	})
+}
+
+func compareBy(a, b run, key string) int {
+	if key == "started" {
+		return a.Run.Created.Compare(b.Run.Created)
+	}
+	x, okX := a.Field(key)
+	y, okY := b.Field(key)
+	if okX != okY { // unknown values stand at the end of an ascending list
+		if okX {
+			return -1
+		}
+		return 1
+	}
+	if x.IsNum && y.IsNum {
+		return cmp.Compare(x.Number, y.Number)
+	}
+	return cmp.Compare(x.Text, y.Text)
+}
+
+// row makes a line of the table.
+func (m *Model) row(t theme.Theme, r run) table.Row {
+	e := r.Run.Experiment
+	sign, style := stateSign(t, r.State)
+	rank := t.Glyphs.Dash
+	if e.Model.Rank > 0 {
+		rank = strconv.Itoa(e.Model.Rank)
+	}
+	ms, loss := t.Glyphs.Dash, t.Glyphs.Dash
+	if s := r.stepSeconds(); s > 0 {
+		ms = format.Millis(s)
+	}
+	if r.fig != nil && r.fig.LossLast != nil {
+		loss = lossText(*r.fig.LossLast)
+	}
+	tags := strings.Join(r.Tags, " ")
+	if r.ID == m.refs.Vanilla {
+		tags = strings.TrimSpace(t.Glyphs.Vanilla + " " + tags)
+	}
+	if r.ID == m.refs.Baseline {
+		tags = strings.TrimSpace(t.Glyphs.Baseline + " " + tags)
+	}
+	cells := []table.Cell{{Text: layout.Clean(r.ID)}, {Text: format.When(r.Run.Created.In(m.now().Location()), m.now())}, {Text: layout.Clean(e.Model.Size)}, {Text: layout.Clean(string(e.Model.Variant))},
+		{Text: layout.Clean(string(e.Parallel.Scheme))}, {Text: strconv.Itoa(e.Parallel.TP)}, {Text: rank}, {Text: string(r.State), Style: style}, {Text: ms}, {Text: loss}, {Text: layout.Clean(tags)}}
+	if r.Err != nil {
+		cells[7] = table.Cell{Text: "damaged", Style: t.Bad}
+		sign = t.Glyphs.Warn
+	}
+	return table.Row{ID: r.ID, Sign: sign, Cells: cells}
+}
+
+func lossText(v float64) string {
+	if v-v != 0 {
+		return "NaN"
+	}
+	return strconv.FormatFloat(v, 'f', 3, 64)
+}
+
+// stateSign is the glyph and colour of a state.
+func stateSign(t theme.Theme, s runner.State) (string, theme.Style) {
+	g := t.Glyphs
+	switch s {
+	case runner.Pending:
+		return g.Pending, t.Dim
+	case runner.Running:
+		return g.Running, t.Accent
+	case runner.Finished:
+		return g.Finished, t.Good
+	case runner.Failed:
+		return g.Failed, t.Bad
+	case runner.Cancelled:
+		return g.Cancelled, t.Warn
+	}
+	return g.Lost, t.Warn
+}

@@ -1,0 +1,12 @@
+package tui
+
+import (
+	"boost-tui/tui/screen"
+	"boost-tui/tui/screen/launch"
+	"boost-tui/tui/screen/runs"
+)
+
+// screens lists the screens in tab order.
+func screens() []screen.Screen {
+	return []screen.Screen{launch.New(), runs.New()}
+}
