@@ -224,13 +224,16 @@ func TestDeadlines(t *testing.T) {
 		t.Error(err)
 	}
 	// A server that vanishes ends what waits on it.
+	closed := make(chan struct{})
 	go func() {
+		defer close(closed)
 		time.Sleep(30 * time.Millisecond)
 		s.Close()
 	}()
 	if _, err := c.Wait(within(t, time.Minute), "never", -1); err == nil || !strings.Contains(err.Error(), "rank 0") {
 		t.Errorf("lost server: %v", err)
 	}
+	<-closed
 	if err := c.Set(within(t, time.Second), "k", nil); err == nil {
 		t.Error("a call on a dead connection succeeded")
 	}
