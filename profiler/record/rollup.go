@@ -1,6 +1,7 @@
 package record
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -167,4 +168,23 @@ func rollupLen(f *os.File) (int, error) {
 		return 0, err
 	}
 	return int((info.Size() - rollupHeader) / rollupRecord), nil
+}
+
+// EachRollup yields every record of the run's rollup in order.
+func EachRollup(ctx context.Context, dir string, yield func(*RollupStep) error) error {
+	const batch = 8192
+	for i := 0; ; i += batch {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		list, err := ReadRollup(dir, i, batch)
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		for j := range list {
+			if err := yield(&list[j]); err != nil {
+				return err
+			}
+		}
+	}
 }

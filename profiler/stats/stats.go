@@ -146,3 +146,8 @@ func Stride(x []float64) int {
 	}
 	return max(1, len(x)/4)
 }
+
+// Percentile is Quantile of values in any order.
+func Percentile(x []float64, q float64) float64 {
+	return Quantile(slices.Sorted(slices.Values(x)), q)
+}

@@ -1,0 +1,136 @@
+// Package compare turns run directories into figures: a Summary of one run, a Table of several side
+// by side with their speed-ups and what those are worth (PROFILING.md §7, DESIGN.md "What the
+// numbers mean"). It knows run directories only by their files.
+//
+// Start reading at Summarize and Compare.
+package compare
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"boost-tui/profiler/record"
+)
+
+// Run is what comparisons need of run.json; absent values are zero.
+type Run struct {
+	Dir     string    `json:"-"`
+	Schema  int       `json:"schema"`
+	ID      string    `json:"id"`
+	Name    string    `json:"name"`
+	Created time.Time `json:"created"`
+	Model   Shape     `json:"model"`
+	Plan    Plan      `json:"plan"`
+	// What PROFILING.md calls the same hardware and binary.
+	Hosts    []string `json:"hosts"`
+	CPU      string   `json:"cpu"`
+	Cores    int      `json:"cores"`
+	GPUs     []GPU    `json:"gpus"`
+	Versions struct {
+		Binary string `json:"binary"`
+		BLAS   string `json:"blas"`
+	} `json:"versions"`
+	Predicted struct {
+		StepSeconds  float64 `json:"step_s"`
+		FLOPs        float64 `json:"flops"`
+		MemBytes     int64   `json:"mem_b"`
+		CommBytes    int64   `json:"comm_bytes_per_step"`
+		ParameterCnt int64   `json:"parameters"`
+	} `json:"predicted"`
+}
+
+// Shape is the model's.
+type Shape struct {
+	D        int `json:"d"`
+	FF       int `json:"ff"`
+	Layers   int `json:"layers"`
+	Heads    int `json:"heads"`
+	Vocab    int `json:"vocab"`
+	RankAttn int `json:"rank_attn"`
+	RankMLP  int `json:"rank_mlp"`
+}
+
+// Plan is how it was trained.
+type Plan struct {
+	Scheme  string `json:"scheme"`
+	Variant string `json:"variant"`
+	Norm    string `json:"norm"`
+	Grouped bool   `json:"grouped"`
+	Ckpt    string `json:"ckpt"`
+	TP      int    `json:"tp"`
+	PP      int    `json:"pp"`
+	DP      int    `json:"dp"`
+	Zero    int    `json:"zero"`
+	SP      bool   `json:"sp"`
+	MBS     int    `json:"mbs"`
+	Acc     int    `json:"acc"`
+	Seq     int    `json:"seq"`
+	DType   string `json:"dtype"`
+	Device  string `json:"device"`
+}
+
+// GPU of a run.
+type GPU struct {
+	Name string `json:"name"`
+}
+
+// result is what comparisons need of result.json.
+type result struct {
+	Schema int    `json:"schema"`
+	State  string `json:"state"`
+	Cause  string `json:"cause"`
+}
+
+// maxJSON bounds the files of a run directory that are read whole: they may be another user's.
+const maxJSON = 4 << 20
+
+// ReadRun reads a run's run.json.
+func ReadRun(dir string) (Run, error) {
+	r := Run{Dir: dir}
+	path := filepath.Join(dir, "run.json")
+	if err := readJSON(path, &r); err != nil {
+		return r, err
+	}
+	if r.Schema > record.Schema {
+		return r, fmt.Errorf("%s has schema %d: %w; update this program", path, r.Schema, record.ErrNewerSchema)
+	}
+	if r.ID == "" {
+		r.ID = filepath.Base(dir)
+	}
+	return r, nil
+}
+
+// readResult is empty for a run that has not ended.
+func readResult(dir string) (result, error) {
+	var r result
+	err := readJSON(filepath.Join(dir, "result.json"), &r)
+	if errors.Is(err, fs.ErrNotExist) {
+		return result{}, nil
+	}
+	if err == nil && r.Schema > record.Schema {
+		err = fmt.Errorf("%s has schema %d: %w; update this program", filepath.Join(dir, "result.json"), r.Schema, record.ErrNewerSchema)
+	}
+	return r, err
+}
+
+func readJSON(path string, v any) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("open %s: %w", path, err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxJSON))
+	if err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	if err := json.Unmarshal(data, v); err != nil {
+		return fmt.Errorf("%s is damaged: %w", path, err)
+	}
+	return nil
+}

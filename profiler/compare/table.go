@@ -1,0 +1,251 @@
+package compare
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"boost-tui/profiler/stats"
+)
+
+// Options of Compare. Runs are named by id, a prefix of it that fits one run only, name, or directory.
+type Options struct {
+	Baseline string // "": the full-rank run of those given
+	Vanilla  string // "": the vanilla run
+}
+
+// Speedup of a row over another run: above 1 when the row is faster.
+type Speedup struct {
+	Ratio float64   `json:"ratio"`
+	CI    []float64 `json:"ci,omitempty"`
+	// P is the Mann-Whitney p value, Holm-corrected over the table's pairs; nil: no verdict can be given.
+	P *float64 `json:"p,omitempty"`
+	// Verdict is "faster", "slower", "~" (no significant difference), or "" where none is given: the
+	// two are not comparable, one is too short, or it is the same run.
+	Verdict string `json:"verdict,omitempty"`
+}
+
+// Row is one run of a table. The summary's figures stand beside it.
+type Row struct {
+	Summary
+	CI          []float64    `json:"ci,omitempty"`
+	VsFull      *Speedup     `json:"vs_full,omitempty"`
+	VsVanilla   *Speedup     `json:"vs_vanilla,omitempty"`
+	Comparable  bool         `json:"comparable"`
+	Differs     []string     `json:"differs"`               // names of what makes it incomparable to the baseline
+	Differences []Difference `json:"differences,omitempty"` // all differences from the baseline
+}
+
+// Table is DESIGN.md's `compare` object.
+type Table struct {
+	Baseline string `json:"baseline,omitempty"` // id
+	Vanilla  string `json:"vanilla,omitempty"`
+	Rows     []Row  `json:"rows"`
+	pairs    []pairing
+}
+
+// pairing is a comparison of two runs: a row of compare.csv.
+type pairing struct {
+	base, cand *loaded
+	speed      stats.Interval
+	p          float64
+	diff       []Difference
+	verdict    bool // both are long enough and comparable
+}
+
+// Compare puts runs side by side.
+func Compare(dirs []string, o Options) (Table, error) {
+	return CompareContext(context.Background(), dirs, o)
+}
+
+// CompareContext is Compare that can be broken off.
+func CompareContext(ctx context.Context, dirs []string, o Options) (Table, error) {
+	var runs []*loaded
+	seen := map[string]bool{}
+	for _, d := range dirs {
+		if abs, err := filepath.Abs(d); err == nil {
+			if seen[abs] {
+				continue
+			}
+			seen[abs] = true
+		}
+		l, err := load(ctx, d)
+		if err != nil {
+			return Table{}, err
+		}
+		runs = append(runs, l)
+	}
+	base, err := pick(runs, o.Baseline, "baseline", func(r *Run) bool { return r.Plan.Variant == variantFull && r.Plan.Scheme == schemeFullRank })
+	if err != nil {
+		return Table{}, err
+	}
+	if base == nil { // relora and sltrain run full-rank too
+		base, _ = pick(runs, "", "", func(r *Run) bool { return r.Plan.Scheme == schemeFullRank })
+	}
+	vanilla, err := pick(runs, o.Vanilla, "vanilla", func(r *Run) bool { return r.Plan.Scheme == schemeVanilla })
+	if err != nil {
+		return Table{}, err
+	}
+	return build(runs, base, vanilla), nil
+}
+
+// pick is the named run, else, of those that fit, the one that most of the others can be compared
+// with, and of these the latest. nil: none fits.
+func pick(runs []*loaded, name, what string, fits func(*Run) bool) (*loaded, error) {
+	if name != "" {
+		return find(runs, name, what)
+	}
+	var best *loaded
+	bestN := -1
+	for _, r := range runs {
+		if !fits(&r.run) {
+			continue
+		}
+		n := 0
+		for _, o := range runs {
+			if _, against := Differences(&r.run, &o.run); len(against) == 0 {
+				n++
+			}
+		}
+		if n > bestN || n == bestN && r.run.Created.After(best.run.Created) {
+			best, bestN = r, n
+		}
+	}
+	return best, nil
+}
+
+func find(runs []*loaded, name, what string) (*loaded, error) {
+	var found []*loaded
+	for _, r := range runs {
+		if r.run.ID == name || r.run.Dir == name || filepath.Clean(r.run.Dir) == filepath.Clean(name) {
+			return r, nil
+		}
+		if strings.HasPrefix(r.run.ID, name) || r.run.Name == name {
+			found = append(found, r)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return nil, fmt.Errorf("%s %q is none of the runs compared: name one of them", what, name)
+	}
+	return nil, fmt.Errorf("%s %q fits %d of the runs compared: give more of its id", what, name, len(found))
+}
+
+func build(runs []*loaded, base, vanilla *loaded) Table {
+	t := Table{Rows: []Row{}}
+	ref := base
+	if ref == nil {
+		ref = vanilla
+	}
+	if ref == nil && len(runs) > 0 {
+		ref = runs[0]
+	}
+	if base != nil {
+		t.Baseline = base.run.ID
+	}
+	if vanilla != nil {
+		t.Vanilla = vanilla.run.ID
+	}
+	for _, r := range runs {
+		row := Row{Summary: r.summary, CI: r.summary.StepTimeCI, Comparable: true, Differs: []string{}}
+		all, against := Differences(&ref.run, &r.run)
+		row.Differences, row.Comparable = all, len(against) == 0
+		for _, d := range against {
+			row.Differs = append(row.Differs, d.Name)
+		}
+		row.VsFull, row.VsVanilla = t.speedup(runs, base, r), t.speedup(runs, vanilla, r)
+		t.Rows = append(t.Rows, row)
+	}
+	t.judge(runs, base, vanilla)
+	return t
+}
+
+// speedup compares a run with a base. It is nil where one of them has no figures.
+func (t *Table) speedup(runs []*loaded, base, cand *loaded) *Speedup {
+	if base == nil || len(base.m.kept) == 0 || len(cand.m.kept) == 0 {
+		return nil
+	}
+	if base == cand {
+		return &Speedup{Ratio: 1, CI: []float64{1, 1}}
+	}
+	all, against := Differences(&base.run, &cand.run)
+	p := pairing{base: base, cand: cand, diff: all, p: math.NaN()}
+	p.speed = stats.SpeedUp(repeats(runs, base), repeats(runs, cand))
+	if math.IsNaN(p.speed.Value) || math.IsInf(p.speed.Value, 0) {
+		return nil
+	}
+	p.verdict = len(against) == 0 && verdict(base) && verdict(cand)
+	if p.verdict {
+		p.p = stats.MannWhitney(base.m.kept, cand.m.kept)
+	}
+	t.pairs = append(t.pairs, p)
+	return &Speedup{Ratio: p.speed.Value, CI: pair(p.speed.Lo, p.speed.Hi)}
+}
+
+func verdict(l *loaded) bool { return !l.m.skip.Short && len(l.m.kept) >= stats.VerdictSteps }
+
+// repeats are the step times of the run and, when there are at least two more runs of the very same
+// plan, of those: between-run variance is what the steps of one run cannot show.
+func repeats(runs []*loaded, l *loaded) [][]float64 {
+	same := [][]float64{l.m.kept}
+	for _, o := range runs {
+		if all, _ := Differences(&l.run, &o.run); o != l && len(all) == 0 && len(o.m.kept) > 0 {
+			same = append(same, o.m.kept)
+		}
+	}
+	if len(same) < 3 {
+		return same[:1]
+	}
+	return same
+}
+
+// judge corrects the p values for the number of pairs and gives the verdicts. A pair that stands in
+// the table both ways counts once.
+func (t *Table) judge(runs []*loaded, base, vanilla *loaded) {
+	var ps []float64
+	index := map[[2]*loaded]int{}
+	for _, p := range t.pairs {
+		_, there := index[[2]*loaded{p.base, p.cand}]
+		_, back := index[[2]*loaded{p.cand, p.base}]
+		if !there && !back && !math.IsNaN(p.p) {
+			index[[2]*loaded{p.base, p.cand}] = len(ps)
+			ps = append(ps, p.p)
+		}
+	}
+	holm := stats.Holm(ps)
+	for i := range t.pairs {
+		p := &t.pairs[i]
+		k, ok := index[[2]*loaded{p.base, p.cand}]
+		if !ok {
+			k, ok = index[[2]*loaded{p.cand, p.base}]
+		}
+		if !ok {
+			continue
+		}
+		p.p = holm[k]
+		row := &t.Rows[slices.Index(runs, p.cand)]
+		if p.base == base && row.VsFull != nil {
+			row.VsFull.conclude(p.p)
+		}
+		if p.base == vanilla && row.VsVanilla != nil {
+			row.VsVanilla.conclude(p.p)
+		}
+	}
+}
+
+func (s *Speedup) conclude(p float64) {
+	s.P = known(p)
+	switch {
+	case p >= stats.Alpha:
+		s.Verdict = "~"
+	case s.Ratio > 1:
+		s.Verdict = "faster"
+	default:
+		s.Verdict = "slower"
+	}
+}
