@@ -2,13 +2,19 @@ package runner
 
 import (
 	"cmp"
+	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"time"
 
+	"boost-tui/profiler/compare"
 	"boost-tui/profiler/record"
 	"boost-tui/runner/protocol"
 )
+
+// summaryPatience bounds the reading of a long run's steps at its end: `compare` can do it again.
+const summaryPatience = 5 * time.Second
 
 // conclude works out the result after the last rank.
 func (a *agent) conclude() error {
@@ -51,6 +57,7 @@ func (a *agent) finish(state State, cause string) error {
 	}
 	slices.SortFunc(a.results, func(x, y RankExit) int { return cmp.Compare(x.Rank, y.Rank) })
 	r := Result{State: state, Cause: cause, Ranks: a.results, Started: a.started, Ended: time.Now().UTC()}
+	r.Summary = summarize(a.dir, r)
 	for deadline := time.Now().Add(resultPatience); ; time.Sleep(watchEvery) {
 		err := errors.Join(removeReserve(a.dir), a.saveAll(), writeResult(a.dir, r))
 		if err == nil || time.Now().After(deadline) {
@@ -79,4 +86,20 @@ func (a *agent) save(rec protocol.ExitRecord) {
 		a.diskTrouble(err)
 		a.unsaved = append(a.unsaved, rec)
 	}
+}
+
+// summarize is the run's figures as they stand in its result. A run that has none, or too damaged ones, goes without.
+func summarize(dir string, r Result) json.RawMessage {
+	ctx, cancel := context.WithTimeout(context.Background(), summaryPatience)
+	defer cancel()
+	sum, err := compare.SummarizeContext(ctx, dir)
+	if err != nil {
+		return nil
+	}
+	sum.State, sum.Cause = string(r.State), clean(r.Cause, maxLineRunes)
+	data, err := json.Marshal(sum)
+	if err != nil {
+		return nil
+	}
+	return data
 }

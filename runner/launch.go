@@ -188,7 +188,9 @@ func (h *Handle) settle() Info {
 	if len(exits) > 0 {
 		r.Cause += "; " + describe(primary(exits))
 	}
-	err = errors.Join(err, removeReserve(h.Dir), writeResult(h.Dir, r))
+	err = errors.Join(err, removeReserve(h.Dir), completeRollup(h.Dir, h.Run.World()))
+	r.Summary = summarize(h.Dir, r)
+	err = errors.Join(err, writeResult(h.Dir, r))
 	in = readInfo(h.Dir, here(), time.Now())
 	if in.Result == nil { // a full or read-only disk: say it at least to who asks
 		in.State, in.Cause, in.Result = r.State, r.Cause, &r

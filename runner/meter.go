@@ -103,6 +103,20 @@ func (m *meter) stop() error {
 	return m.err
 }
 
+// completeRollup adds the steps that a rollup lacks whose agent is gone.
+func completeRollup(dir string, world int) error {
+	ranks := make([]int, world)
+	for i := range ranks {
+		ranks[i] = i
+	}
+	w, err := record.OpenRollupWriter(dir, ranks)
+	if err != nil {
+		return err
+	}
+	_, err = w.Poll(context.Background())
+	return errors.Join(err, w.Close())
+}
+
 // beat gives the sign of life. The file is overwritten, not only touched, so that its time is the file
 // server's; the same bytes are written again and again, so a full disk does not stop it.
 func beat(dir string, n int) error {

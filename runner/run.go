@@ -52,28 +52,26 @@ type ModelShape struct {
 	RankMLP  int `json:"rank_mlp"`
 }
 
-// PlanFields are what comparisons of runs look at, under the names of PROFILING.md §6. The model's
-// shape stands here too, so that one object says whether two runs can be compared.
+// PlanFields are what comparisons of runs look at besides the model's shape, under the names of PROFILING.md §6.
 type PlanFields struct {
-	Scheme  string     `json:"scheme"`
-	Variant string     `json:"variant"`
-	Norm    string     `json:"norm"`
-	Grouped bool       `json:"grouped"`
-	Ckpt    string     `json:"ckpt"` // recomputation
-	TP      int        `json:"tp"`
-	PP      int        `json:"pp"`
-	DP      int        `json:"dp"`
-	Zero    int        `json:"zero"`
-	SP      bool       `json:"sp"`
-	MBS     int        `json:"mbs"`
-	Acc     int        `json:"acc"`
-	Seq     int        `json:"seq"`
-	DType   string     `json:"dtype"`
-	Device  string     `json:"device"`
-	Size    string     `json:"size,omitempty"`
-	Seed    uint64     `json:"seed"`
-	Data    string     `json:"data,omitempty"`
-	Model   ModelShape `json:"model"`
+	Scheme  string `json:"scheme"`
+	Variant string `json:"variant"`
+	Norm    string `json:"norm"`
+	Grouped bool   `json:"grouped"`
+	Ckpt    string `json:"ckpt"` // recomputation
+	TP      int    `json:"tp"`
+	PP      int    `json:"pp"`
+	DP      int    `json:"dp"`
+	Zero    int    `json:"zero"`
+	SP      bool   `json:"sp"`
+	MBS     int    `json:"mbs"`
+	Acc     int    `json:"acc"`
+	Seq     int    `json:"seq"`
+	DType   string `json:"dtype"`
+	Device  string `json:"device"`
+	Size    string `json:"size,omitempty"`
+	Seed    uint64 `json:"seed"`
+	Data    string `json:"data,omitempty"`
 }
 
 // Predicted is what the planner said before the start. Absent values are unknown.
@@ -104,7 +102,7 @@ func planOf(e experiment.Experiment) PlanFields {
 		Norm: e.Step.Norm, Grouped: e.Step.Grouping, Ckpt: e.Step.Recompute,
 		TP: e.Parallel.TP, PP: e.Parallel.PP, DP: e.Parallel.DP, Zero: e.Parallel.Zero, SP: e.Parallel.SP,
 		MBS: e.Step.MicroBatch, Acc: e.Step.Accumulate, Seq: e.Step.Seq, DType: e.Step.DType, Device: e.Step.Device,
-		Size: e.Model.Size, Seed: e.Train.Seed, Data: e.Train.Data, Model: shapeOf(e.Model),
+		Size: e.Model.Size, Seed: e.Train.Seed, Data: e.Train.Data,
 	}
 }
 

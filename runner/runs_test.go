@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -34,6 +35,14 @@ func TestFinished(t *testing.T) {
 	health, err := os.ReadFile(record.HealthPath(h.Dir, here().Host))
 	if err != nil || !strings.Contains(string(health), `"t":"host"`) || !strings.Contains(string(health), `"rank":1`) {
 		t.Errorf("health %s, %v", health, err)
+	}
+	var sum struct {
+		State    string  `json:"state"`
+		Steps    int     `json:"steps"`
+		LossLast float64 `json:"loss_last"`
+	}
+	if err := json.Unmarshal(in.Result.Summary, &sum); err != nil || sum.State != "finished" || sum.Steps != 10 || sum.LossLast != 0.5 {
+		t.Errorf("summary %s, %v", in.Result.Summary, err)
 	}
 	private(t, h.Dir)
 }
