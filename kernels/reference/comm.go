@@ -53,6 +53,7 @@ func (d *Device) Join(ctx context.Context, id kernels.UID, n, rank int, name str
 	g.cond.Broadcast()
 	for g.joined < n && g.err == nil {
 		if err := ctx.Err(); err != nil {
+			g.joined--
 			return nil, fmt.Errorf("reference: join %s as rank %d of %d: %w", name, rank, n, err)
 		}
 		g.cond.Wait()
