@@ -131,7 +131,9 @@ bt_status bt_gemm(bt_lane *l, const bt_op *in, char *err) {
   int64_t batch = o.i[1] > 0 ? o.i[1] : 1;
   product p = {.o = &o, .f = atomic_load(&sgemm)};
   int64_t work = o.rows * o.cols * o.i[0] * batch;
-  split(&p, work < 500000 ? 1 : (l->workers + batch - 1) / batch);
+  /* Large products are cut finer than there are threads: a core that somebody else uses then does less. */
+  int64_t want = work < 500000 ? 1 : l->workers > 1 && work > 200000000 ? 3 * l->workers : l->workers;
+  split(&p, (want + batch - 1) / batch);
   int64_t items = batch * p.pm * p.pn;
   bt_parallel(l, items, work < 500000 ? items : 1, piece, &p);
   return BT_OK;

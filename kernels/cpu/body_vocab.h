@@ -91,20 +91,19 @@ BODY(sumsq) {
 /* f: lr beta1 beta2 eps decay; the bias corrections 1-beta^step come in i[6], i[7] as the bits of floats. */
 BODY(adamw) {
   OP;
-  float *restrict p = MAT(0), *restrict m = MAT(1), *restrict v = MAT(2);
-  const float *restrict grad = MAT(3);
+  float *p = MAT(0), *m = MAT(1), *v = MAT(2);
+  const float *grad = MAT(3);
   float scale = *MAT(4), lr = o->f[0], b1 = o->f[1], b2 = o->f[2], eps = o->f[3], c1, c2;
   float a1 = 1 - o->f[1], a2 = 1 - o->f[2], keep = 1 - o->f[0] * o->f[4];
   int32_t bits[2] = {o->i[6], o->i[7]};
   memcpy(&c1, &bits[0], 4);
   memcpy(&c2, &bits[1], 4);
-  int64_t last = hi < o->cols ? hi : o->cols;
-  for (int64_t i = lo; i < last; i++) {
-    float g = grad[i] * scale;
-    float mi = b1 * m[i] + a1 * g, vi_ = b2 * v[i] + a2 * (g * g);
-    m[i] = mi;
-    v[i] = vi_;
-    p[i] = p[i] * keep - lr * ((mi / c1) / (sqrtf(vi_ / c2) + eps));
+  VLOOP(i, w, lo, hi) {
+    vf g = scale * vload(grad + i, w);
+    vf mean = b1 * vload(m + i, w) + a1 * g, square = b2 * vload(v + i, w) + a2 * (g * g);
+    vstore(m + i, mean, w);
+    vstore(v + i, square, w);
+    vstore(p + i, keep * vload(p + i, w) - lr * ((mean / c1) / (vsqrt(square / c2) + eps)), w);
   }
 }
 

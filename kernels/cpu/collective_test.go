@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
@@ -57,7 +56,7 @@ func ranks(t testing.TB, n int, f func(r *rig, c kernels.Comm) error) []error {
 				if err != nil {
 					return err
 				}
-				return f(&rig{t, d, rand.New(rand.NewPCG(7, uint64(rank)))}, c)
+				return f(newRig(t, d, uint64(rank)), c)
 			}()
 		})
 	}

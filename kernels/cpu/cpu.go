@@ -2,7 +2,8 @@
 // opened at run time (gonum's where there is none), collectives over memory that the ranks of a host share.
 //
 // The compute stream is eager: Do returns when the operation is done. Every other stream is a queue with an
-// operating-system thread of its own. Results are the same bits from run to run, on every rank and for any number of threads.
+// operating-system thread of its own. Results are the same bits from run to run; with another number of threads only
+// products may differ, by rounding. A reduction between ranks gives the same bits on all of them.
 //
 // Start reading at Open. encode.go turns operations into what boost_backend.h describes; behind that header api.c is the way in.
 package cpu

@@ -13,7 +13,12 @@ import (
 type rig struct {
 	testing.TB
 	*Device
-	rng *rand.Rand
+	rng    *rand.Rand
+	memory map[*kernels.Buffer][]float32
+}
+
+func newRig(t testing.TB, d *Device, seed uint64) *rig {
+	return &rig{t, d, rand.New(rand.NewPCG(7, seed)), map[*kernels.Buffer][]float32{}}
 }
 
 func open(t testing.TB, o Options) *rig {
@@ -23,7 +28,7 @@ func open(t testing.TB, o Options) *rig {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { d.Close() })
-	return &rig{t, d, rand.New(rand.NewPCG(1, 2))}
+	return newRig(t, d, 1)
 }
 
 // each runs a test on every instruction set that this machine has, on one thread and on several, and on gonum's products.
@@ -36,7 +41,7 @@ func each(t *testing.T, f func(t *testing.T, r *rig)) {
 			t.Logf("%s left out: %v", name, err)
 			continue
 		}
-		t.Run(name, func(t *testing.T) { f(t, &rig{t, d, rand.New(rand.NewPCG(1, 2))}) })
+		t.Run(name, func(t *testing.T) { f(t, newRig(t, d, 1)) })
 		d.Close()
 	}
 }
@@ -77,7 +82,11 @@ func (r *rig) view(rows, cols, pad int, dt kernels.DType, symmetric bool) kernel
 }
 
 func (r *rig) raw(b *kernels.Buffer) []float32 {
-	return unsafe.Slice((*float32)(bytesAt(b)), b.Bytes/4)
+	if m, ok := r.memory[b]; ok {
+		return m
+	}
+	r.memory[b] = unsafe.Slice((*float32)(bytesAt(b)), b.Bytes/4)
+	return r.memory[b]
 }
 
 func (r *rig) index(v kernels.View, i, j int) int { return int(v.Offset/4) + i*v.LD + j }

@@ -48,22 +48,26 @@ func checkGemm(r *rig, m, n, k int, ta, tb bool, batch int, alpha, beta float32,
 		old[b] = r.get(shift(c, sc, b))
 	}
 	r.run(g)
-	element := func(v kernels.View, trans bool, i, j int) float64 {
+	a, b := make([][][]float64, batch), make([][][]float64, batch)
+	for i := range batch {
+		a[i], b[i] = r.get(shift(g.A, g.StrideA, i)), r.get(shift(g.B, g.StrideB, i))
+	}
+	element := func(m [][]float64, trans bool, i, j int) float64 {
 		if trans {
 			i, j = j, i
 		}
-		return r.at(v, i, j)
+		return m[i][j]
 	}
 	all := kernels.View{Buf: g.D.Buf, Offset: g.D.Offset, Rows: m * batch, Cols: n, LD: g.D.LD}
 	r.want(fmt.Sprintf("gemm %dx%dx%d ta=%v tb=%v batch %d", m, n, k, ta, tb, batch), all, 1e-5, func(row, j int) float64 {
-		b, i := row/m, row%m
+		p, i := row/m, row%m
 		s := 0.0
-		for p := range k {
-			s += element(shift(g.A, g.StrideA, b), ta, i, p) * element(shift(g.B, g.StrideB, b), tb, p, j)
+		for q := range k {
+			s += element(a[p], ta, i, q) * element(b[p], tb, q, j)
 		}
 		s *= float64(alpha)
 		if beta != 0 {
-			s += float64(beta) * old[b][i][j]
+			s += float64(beta) * old[p][i][j]
 		}
 		return s
 	})

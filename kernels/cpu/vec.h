@@ -2,6 +2,11 @@
  * Included by isa_*.c after the target pragma. Nothing here assumes finite numbers: NaN stays NaN. */
 #include "internal.h"
 #include <math.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+#endif
 
 #if defined(BT_ISA_AVX512)
 #define VBYTES 64
@@ -48,6 +53,21 @@ static inline float vmaxes(vf v) {
   float m = v[0];
   for (int l = 1; l < VW; l++) m = v[l] > m ? v[l] : m;
   return m;
+}
+
+static inline vf vsqrt(vf v) {
+#if defined(BT_ISA_AVX512)
+  return (vf)_mm512_sqrt_ps((__m512)v);
+#elif defined(BT_ISA_AVX2)
+  return (vf)_mm256_sqrt_ps((__m256)v);
+#elif defined(__x86_64__)
+  return (vf)_mm_sqrt_ps((__m128)v);
+#elif defined(__aarch64__)
+  return (vf)vsqrtq_f32((float32x4_t)v);
+#else
+  for (int l = 0; l < VW; l++) v[l] = sqrtf(v[l]);
+  return v;
+#endif
 }
 
 /* exp, relative error 1e-7; below exp(-86.6) = 2.4e-38 the result is 0, above 88.72 infinity. */

@@ -1,0 +1,148 @@
+package cpu
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"boost-tui/kernels"
+)
+
+// childEnv tells the test binary that it is a rank of a test: "what rank world uid".
+const childEnv = "BOOST_CPU_TEST_RANK"
+
+func TestMain(m *testing.M) {
+	if spec := os.Getenv(childEnv); spec != "" {
+		if err := child(strings.Fields(spec)); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// child is one rank in a process of its own. The segment is file 3.
+func child(spec []string) error {
+	rank, _ := strconv.Atoi(spec[1])
+	n, _ := strconv.Atoi(spec[2])
+	var id kernels.UID
+	if _, err := hex.Decode(id[:], []byte(spec[3])); err != nil {
+		return err
+	}
+	d, err := Open(Options{Segment: os.NewFile(3, "segment"), World: n, Rank: rank})
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return member(d, id, n, rank, spec[0])
+}
+
+// member does a rank's part of a test: rounds of an all-reduce on a stream of its own; "die" never comes to the last.
+func member(d *Device, id kernels.UID, n, rank int, what string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	c, err := d.Join(ctx, id, n, rank, "tp")
+	if err != nil {
+		return err
+	}
+	r := newRig(nil, d, 0)
+	b, err := d.Alloc("test", 4*50001, true)
+	if err != nil {
+		return err
+	}
+	v := kernels.Matrix(b, 0, 1, 50001, kernels.F32)
+	s, err := d.NewStream("tp")
+	if err != nil {
+		return err
+	}
+	x, err := kernels.NewExec(d)
+	if err != nil {
+		return err
+	}
+	for round := range 20 {
+		if what == "die" && rank == n-1 && round == 10 {
+			time.Sleep(time.Minute)
+		}
+		r.fillBy(v, func(i int) float64 { return float64(rank + i%7 + round) })
+		x.Reduce("test", c, v)
+		if err := errors.Join(x.Err(), d.Sync(ctx, s)); err != nil {
+			return err
+		}
+		err := r.expect("sum", v, func(i int) float64 { return float64(n*(n-1)/2 + n*(i%7+round)) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// start runs ranks 1 to n-1 as processes and returns the device of rank 0, which is this one.
+func start(t *testing.T, what string, n int) (*Device, kernels.UID, []*exec.Cmd) {
+	segment, err := NewSegment()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer segment.Close()
+	d := open(t, Options{Segment: segment, World: n}).Device
+	id, err := d.UID()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var children []*exec.Cmd
+	for rank := 1; rank < n; rank++ {
+		c := exec.Command(os.Args[0])
+		c.Env = append(os.Environ(), fmt.Sprintf("%s=%s %d %d %s", childEnv, what, rank, n, hex.EncodeToString(id[:])))
+		c.ExtraFiles = []*os.File{segment}
+		c.Stdout, c.Stderr = os.Stderr, os.Stderr
+		c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Process.Kill(); c.Wait() })
+		children = append(children, c)
+	}
+	return d, id, children
+}
+
+func TestProcesses(t *testing.T) {
+	for _, n := range []int{2, 3} {
+		d, id, children := start(t, "live", n)
+		if err := member(d, id, n, 0, "live"); err != nil {
+			t.Error(err)
+		}
+		for _, c := range children {
+			if err := c.Wait(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// TestKilledPeerIsNoticed leaves the dead child a zombie, as an agent would that has not waited for it yet.
+func TestKilledPeerIsNoticed(t *testing.T) {
+	d, id, children := start(t, "die", 3)
+	killed := make(chan time.Time, 1)
+	go func() {
+		time.Sleep(500 * time.Millisecond)
+		children[1].Process.Kill()
+		killed <- time.Now()
+	}()
+	err := member(d, id, 3, 0, "die")
+	late := time.Since(<-killed)
+	if !errors.Is(err, kernels.ErrComm) || !strings.Contains(err.Error(), "rank 2") || !strings.Contains(err.Error(), "died") {
+		t.Errorf("rank 0: %v", err)
+	}
+	if late > time.Second {
+		t.Errorf("noticed after %v", late)
+	}
+	t.Log(err, late)
+}
