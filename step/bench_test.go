@@ -1,8 +1,6 @@
 package step
 
 import (
-	"fmt"
-	"os"
 	"testing"
 	"time"
 
@@ -100,9 +98,7 @@ func benchmark(b *testing.B, cfg Config, tp, threads int) {
 	b.ReportMetric(rate/1e9, "GFLOP/s")
 	b.ReportMetric(peak/1e9, "peak-GFLOP/s")
 	b.ReportMetric(100*rate/peak, "%peak")
-	if os.Getenv("BENCH_LIBRARIES") != "" {
-		fmt.Println(devices[0].Info().Libraries)
-	}
+	b.Logf("%s, %v", devices[0].Info().Name, devices[0].Info().Libraries)
 }
 
 // product is the best of a few 1024³ products on one thread, FLOP/s.
