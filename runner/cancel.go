@@ -11,8 +11,6 @@ import (
 	"boost-tui/runner/protocol"
 )
 
-const errBrokenPipe = syscall.EPIPE
-
 // Cancel ends a run, wherever it runs, and waits until it is over or the context ends. It leaves a
 // request in the run's directory, which its agent finds within a second.
 func Cancel(ctx context.Context, s *Store, id, reason string) (Info, error) {

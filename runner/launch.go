@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"time"
 
 	"boost-tui/experiment"
@@ -143,11 +145,7 @@ func (h *Handle) Wait(ctx context.Context) (Info, error) {
 	if !h.Run.Foreground {
 		return readInfo(h.Dir, here(), time.Now()), ctx.Err()
 	}
-	reason := "interrupted"
-	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
-		reason = cause.Error()
-	}
-	err := h.agents.Cancel(reason)
+	err := h.agents.Cancel(reasonOf(context.Cause(ctx)))
 	limit := time.NewTimer(cancelPatience)
 	defer limit.Stop()
 	select {
@@ -155,10 +153,25 @@ func (h *Handle) Wait(ctx context.Context) (Info, error) {
 	case <-limit.C:
 		err = errors.Join(err, h.abandon())
 	}
-	if errors.Is(err, os.ErrClosed) || errors.Is(err, errBrokenPipe) {
+	if errors.Is(err, os.ErrClosed) || errors.Is(err, syscall.EPIPE) {
 		err = nil // it ended by itself in that moment
 	}
 	return h.settle(), err
+}
+
+// reasonOf says why a foreground run is cancelled: the signal that ended the context, in people's words
+// (signal.NotifyContext gives it as text alone), or whatever cause the context was given.
+func reasonOf(cause error) string {
+	const ending = " signal received"
+	switch name, isSignal := strings.CutSuffix(cause.Error(), ending); {
+	case cause == context.Canceled || isSignal && name == syscall.SIGINT.String():
+		return "interrupted"
+	case isSignal && name == syscall.SIGHUP.String():
+		return "its terminal closed"
+	case isSignal && name == syscall.SIGTERM.String():
+		return "boost-tui run was told to end (SIGTERM)"
+	}
+	return cause.Error()
 }
 
 // settle reads how the run ended once its agent is gone. An agent that could not say (it was killed)

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -279,6 +280,25 @@ func TestInterrupted(t *testing.T) {
 		t.Fatalf("%s: %s, %v", in.State, in.Cause, err)
 	}
 	gone(t, h.Dir, time.Second)
+}
+
+func TestReasons(t *testing.T) {
+	for sig, want := range map[syscall.Signal]string{
+		syscall.SIGINT: "interrupted", syscall.SIGHUP: "its terminal closed", syscall.SIGTERM: "boost-tui run was told to end (SIGTERM)",
+	} {
+		ctx, stop := signal.NotifyContext(t.Context(), sig)
+		if err := syscall.Kill(os.Getpid(), sig); err != nil {
+			t.Fatal(err)
+		}
+		<-ctx.Done()
+		if got := reasonOf(context.Cause(ctx)); got != want {
+			t.Errorf("%v: %q", sig, got)
+		}
+		stop()
+	}
+	if got := reasonOf(context.Canceled); got != "interrupted" {
+		t.Error(got)
+	}
 }
 
 func TestAttachAndLogs(t *testing.T) {
