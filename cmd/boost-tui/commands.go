@@ -4,13 +4,21 @@ import "github.com/spf13/cobra"
 
 // commands are made in this order.
 var commands = []func(*app) *cobra.Command{
+	newDemo,
+	newRun,
 	newPlan,
+	newCompare,
 	newRuns,
 	newShow,
 	newLogs,
+	newAttach,
 	newCancel,
 	newTag,
 	newRm,
+	newVerify,
+	newDoctor,
 	newVersion,
 	newCompletion,
+	newAgent,
+	newRank,
 }

@@ -39,7 +39,7 @@ func oneJSON(t *testing.T, text string, into any) {
 	}
 }
 
-func golden(t *testing.T, name, got string) {
+func goldenFile(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
 	if *update {
@@ -72,7 +72,7 @@ func TestHelp(t *testing.T) {
 		}
 		all.WriteString("\n----\n" + r.stdout)
 	}
-	golden(t, "help.txt", all.String())
+	goldenFile(t, "help.txt", all.String())
 }
 
 func TestWrongUsageExits2AndLeavesStdoutEmpty(t *testing.T) {

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/spf13/pflag"
+
+	"boost-tui/tui"
 )
 
 // uiFlags are the flags of the terminal UI.
@@ -16,7 +18,7 @@ func (f *uiFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.readOnly, "read-only", false, "the UI starts, cancels and deletes nothing")
 	flags.BoolVar(&f.ascii, "ascii", false, "the UI draws with ASCII alone")
 	flags.BoolVar(&f.noMouse, "no-mouse", false, "the UI leaves the mouse to the terminal")
-	flags.StringVar(&f.theme, "theme", "", "colours of the UI")
+	flags.StringVar(&f.theme, "theme", "auto", "colours of the UI: auto, dark, light or mono")
 }
 
 // openUI starts the terminal UI, where there is a terminal.
@@ -24,5 +26,9 @@ func (a *app) openUI(ctx context.Context, f uiFlags) error {
 	if !isTerminal(a.in) || !isTerminal(a.out) {
 		return usagef("the UI needs a terminal; without one: boost-tui demo, or boost-tui --help for the commands")
 	}
-	return usagef("the UI needs a terminal")
+	s, err := a.store()
+	if err != nil {
+		return err
+	}
+	return tui.Run(ctx, tui.Options{Store: s, Version: thisVersion().String(), ReadOnly: f.readOnly, Theme: f.theme, ASCII: f.ascii, NoMouse: f.noMouse})
 }

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"boost-tui/kernels/cpu"
+	"boost-tui/planner"
+	"boost-tui/runner"
+	"boost-tui/tui/format"
+)
+
+// diagnosis is the JSON of `doctor`.
+type diagnosis struct {
+	Program     version   `json:"program"`
+	Processor   string    `json:"processor"`
+	Cores       int       `json:"cores"`
+	MemoryBytes int64     `json:"memory_bytes,omitempty"` // absent: unknown
+	BLAS        []string  `json:"blas"`                   // the library in use; after it, those that were refused
+	Tmux        string    `json:"tmux,omitempty"`         // version and path; absent: not found
+	NVIDIA      nvidia    `json:"nvidia"`
+	Runs        storeView `json:"runs"`
+	Missing     []missing `json:"missing"`
+}
+
+// storeView is the folder of the runs.
+type storeView struct {
+	Dir       string `json:"dir"`
+	Exists    bool   `json:"exists"`
+	Writable  bool   `json:"writable"`
+	FreeBytes int64  `json:"free_bytes,omitempty"`
+	Runs      int    `json:"runs"`
+	Problem   string `json:"problem,omitempty"`
+}
+
+// missing is something that this machine lacks, what for, and how to get it.
+type missing struct {
+	What string `json:"what"`
+	For  string `json:"for"`
+	How  string `json:"how"`
+}
+
+func newDoctor(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use: "doctor", Short: "Say what this machine has, and what is missing for what", GroupID: groupHouse, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := a.store()
+			if err != nil {
+				return err
+			}
+			d, err := diagnose(cmd.Context(), s)
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON(d)
+			}
+			return a.printDiagnosis(d)
+		},
+	}
+}
+
+func diagnose(ctx context.Context, s *runner.Store) (diagnosis, error) {
+	m := planner.ThisMachine()
+	d := diagnosis{Program: thisVersion(), Cores: m.Cores, MemoryBytes: m.MemBytes, Missing: []missing{}}
+	dev, err := cpu.Open(cpu.Options{})
+	if err != nil {
+		return d, fmt.Errorf("the cpu device does not open: %w", err)
+	}
+	info := dev.Info()
+	if err := dev.Close(); err != nil {
+		return d, err
+	}
+	d.Processor, d.BLAS = info.Name, info.Libraries
+	if len(d.BLAS) == 0 || strings.HasPrefix(d.BLAS[0], cpu.Gonum) {
+		d.Missing = append(d.Missing, missing{"a CBLAS library", "fast matrix products", "apt-get install libopenblas0-pthread, or $BOOST_BLAS=/path/to/lib.so"})
+	}
+	if d.Tmux = tmuxVersion(ctx); d.Tmux == "" {
+		d.Missing = append(d.Missing, missing{"tmux", "end-to-end tests of the screens; keeping a terminal alive", "apt-get install tmux"})
+	}
+	d.NVIDIA = findNVIDIA()
+	if d.Runs = examine(ctx, s); d.Runs.Problem != "" {
+		d.Missing = append(d.Missing, missing{"a folder to keep runs in", "everything but plan, verify and doctor", "--runs DIR or $BOOST_RUNS"})
+	}
+	return d, nil
+}
+
+func tmuxVersion(ctx context.Context) string {
+	path, err := exec.LookPath("tmux")
+	if err != nil {
+		return ""
+	}
+	ctx, stop := context.WithTimeout(ctx, 2*time.Second)
+	defer stop()
+	out, err := exec.CommandContext(ctx, path, "-V").Output()
+	if err != nil {
+		return path
+	}
+	return runner.Clean(strings.TrimSpace(string(out))) + " (" + path + ")"
+}
+
+// examine looks at the folder of the runs, or where it would be made.
+func examine(ctx context.Context, s *runner.Store) storeView {
+	v := storeView{Dir: s.Root}
+	there := s.Root
+	for {
+		_, err := os.Stat(there)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, fs.ErrNotExist) || there == filepath.Dir(there) {
+			v.Problem = err.Error()
+			return v
+		}
+		there = filepath.Dir(there)
+	}
+	v.Exists = there == s.Root
+	if err := unix.Access(there, unix.W_OK); err != nil {
+		v.Problem = fmt.Sprintf("%s cannot be written: %v", there, err)
+	} else {
+		v.Writable = true
+	}
+	var st unix.Statfs_t
+	if err := unix.Statfs(there, &st); err == nil {
+		v.FreeBytes = int64(st.Bavail) * st.Bsize
+	}
+	infos, errs := s.List(ctx)
+	v.Runs = len(infos)
+	if infos == nil && len(errs) > 0 {
+		v.Problem = errs[0].Error()
+	}
+	return v
+}
+
+func (a *app) printDiagnosis(d diagnosis) error {
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	line := func(name, text string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(text, args...)) }
+	line("program", "%s", d.Program)
+	line("processor", "%s, %d cores", d.Processor, d.Cores)
+	if d.MemoryBytes > 0 {
+		line("memory", "%s", format.Bytes(d.MemoryBytes))
+	}
+	for i, b := range d.BLAS {
+		line([]string{"matrix products", ""}[min(i, 1)], "%s", b)
+	}
+	if d.Tmux != "" {
+		line("tmux", "%s", d.Tmux)
+	}
+	if len(d.NVIDIA.GPUs) == 0 {
+		line("GPUs", "none: %s", d.NVIDIA.Reason)
+	} else {
+		line("GPUs", "%s (watched; this version computes on the CPU)", strings.Join(d.NVIDIA.GPUs, ", "))
+	}
+	runs := fmt.Sprintf("%s: %d runs, %s free", d.Runs.Dir, d.Runs.Runs, format.Bytes(d.Runs.FreeBytes))
+	if !d.Runs.Exists {
+		runs = fmt.Sprintf("%s: made with the first run, %s free", d.Runs.Dir, format.Bytes(d.Runs.FreeBytes))
+	}
+	if d.Runs.Problem != "" {
+		runs = d.Runs.Problem
+	}
+	line("runs", "%s", runs)
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if len(d.Missing) == 0 {
+		return a.print("nothing is missing\n")
+	}
+	for _, m := range d.Missing {
+		if err := a.print("missing: %s, for %s: %s\n", m.What, m.For, m.How); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"fmt"
+	"text/tabwriter"
+
+	"boost-tui/runner"
+	"boost-tui/tui/format"
+)
+
+// printResult prints how a run ended, for people. What is unknown has no line.
+func (a *app) printResult(r runResult) error {
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	line := func(name, text string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(text, args...)) }
+	line("run", "%s", r.ID)
+	line("state", "%s", r.State)
+	if r.Cause != "" {
+		line("cause", "%s", runner.Clean(r.Cause))
+	}
+	line("steps", "%d", r.Steps)
+	if r.LossFirst != nil && r.LossLast != nil {
+		text := fmt.Sprintf("%.4f first, %.4f last", *r.LossFirst, *r.LossLast)
+		if r.LossMeanLast20 != nil {
+			text += fmt.Sprintf(", %.4f mean of the last 20", *r.LossMeanLast20)
+		}
+		line("loss", "%s", text)
+	}
+	if r.StepTimeMedian != nil {
+		text := format.Millis(*r.StepTimeMedian) + " ms median"
+		if len(r.StepTimeCI) == 2 {
+			text += fmt.Sprintf(" [%s, %s]", format.Millis(r.StepTimeCI[0]), format.Millis(r.StepTimeCI[1]))
+		}
+		text += fmt.Sprintf(" over %d steps (%s)", r.Kept, r.SkipRule)
+		line("step time", "%s", text)
+	}
+	if r.TokensPerSecond != nil {
+		line("tokens", "%s per second", format.SI(*r.TokensPerSecond))
+	}
+	if b := r.Breakdown; b != nil {
+		line("breakdown", "compute %s, exposed communication %s, memory %s, idle %s ms", millis(b.Compute), millis(b.CommExposed), millis(b.Memory), millis(b.Idle))
+		line("communication", "%s ms: wait %s, transfer %s; overlapped %s", millis(b.Comm), millis(b.CommWait), millis(b.CommTransfer), millis(b.Overlap))
+	}
+	if r.CommBytesPerStep != nil {
+		line("communicated", "%s per rank and step", format.Bytes(*r.CommBytesPerStep))
+	}
+	if r.PeakMemory != nil {
+		line("peak memory", "%s", format.Bytes(*r.PeakMemory))
+	}
+	line("folder", "%s", r.Dir)
+	return w.Flush()
+}
+
+// millis is a time of a breakdown; "?" when it is unknown.
+func millis(seconds *float64) string {
+	if seconds == nil {
+		return "?"
+	}
+	return format.Millis(*seconds)
+}

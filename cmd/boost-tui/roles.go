@@ -1,0 +1,46 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"boost-tui/kernels/cpu"
+	"boost-tui/runner"
+	"boost-tui/runner/protocol"
+	"boost-tui/trainer"
+)
+
+// The roles that the program plays on the nodes of a job. Nobody types these commands: the runner starts
+// agents, agents start ranks.
+
+func newAgent(a *app) *cobra.Command {
+	o := runner.AgentOptions{Version: thisVersion().String(), NewSegment: cpu.NewSegment}
+	cmd := &cobra.Command{
+		Use: "agent", Short: "Look after the ranks of a run on this machine", Hidden: true, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runner.Agent(cmd.Context(), o) },
+	}
+	cmd.Flags().StringVar(&o.Dir, "run", "", "folder of the run")
+	cmd.Flags().BoolVar(&o.Foreground, "foreground", false, "the end of stdin ends the run")
+	return cmd
+}
+
+func newRank(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "rank", Short: "Be one rank of a run", Hidden: true, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			spec, err := protocol.ReadSpec(a.in)
+			if err != nil {
+				return usage(err)
+			}
+			if own := thisVersion().String(); spec.Version != own {
+				return fmt.Errorf("rank %d is %s, its agent %s: use one and the same binary on all nodes", spec.Rank, own, spec.Version)
+			}
+			return trainer.Run(cmd.Context(), spec, a.in)
+		},
+	}
+	// What ps shows; the specification on stdin is what counts.
+	cmd.Flags().String("run", "", "folder of the run")
+	cmd.Flags().Int("rank", 0, "number of the rank")
+	return cmd
+}

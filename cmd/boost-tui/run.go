@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"boost-tui/experiment"
+	"boost-tui/profiler/compare"
+	"boost-tui/runner"
+)
+
+// runResult is the JSON of `run` and `attach`: how the run ended, and its figures.
+type runResult struct {
+	ID    string `json:"id"`
+	State string `json:"state"`
+	Cause string `json:"cause"`
+	Dir   string `json:"dir"`
+	compare.Summary
+}
+
+// launched is the JSON of `run --detach`.
+type launched struct {
+	ID    string `json:"id"`
+	State string `json:"state"`
+	Dir   string `json:"dir"`
+}
+
+func newRun(a *app) *cobra.Command {
+	var f experimentFlags
+	var detach bool
+	cmd := &cobra.Command{
+		Use: "run", Short: "Train one model: launch, follow, summarise", GroupID: groupWork, Args: cobra.NoArgs,
+		Long: `Train one model. The run and all of its processes end together with this command, whatever ends it, unless
+--detach is given: then it prints the run's id and leaves the run to itself.`,
+		Example: "  boost-tui run --size tiny --variant cola --scheme btp --tp 2 --steps 200\n  boost-tui run --config experiment.toml --set lr=1e-3 --json",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			e, err := f.experiment()
+			if err != nil {
+				return err
+			}
+			s, err := a.store()
+			if err != nil {
+				return err
+			}
+			p, err := a.prepare(e)
+			if err != nil {
+				return err
+			}
+			if detach {
+				return a.detach(cmd.Context(), s, p)
+			}
+			in, err := a.follow(cmd.Context(), s, p, "")
+			if err != nil {
+				return err
+			}
+			return a.finish(cmd.Context(), in)
+		},
+	}
+	cmd.Flags().BoolVar(&detach, "detach", false, "print the run's id and leave the run to itself")
+	f.register(cmd)
+	return cmd
+}
+
+func (a *app) launchOptions(p prepared, detach bool) runner.LaunchOptions {
+	return runner.LaunchOptions{Detach: detach, Argv: os.Args, Predicted: p.predicted(), Versions: runner.Versions{Program: thisVersion().String()}}
+}
+
+func (a *app) detach(ctx context.Context, s *runner.Store, p prepared) error {
+	h, err := runner.Launch(ctx, s, p.experiment, a.launchOptions(p, true))
+	if err != nil {
+		return err
+	}
+	if a.json {
+		in, err := s.Load(h.Run.ID)
+		if err != nil {
+			return err
+		}
+		return a.printJSON(launched{h.Run.ID, string(in.State), h.Dir})
+	}
+	return a.print("%s\n", h.Run.ID)
+}
+
+// follow launches a run in front and shows its progress until it is over. An error says that there is no
+// such run; one that failed is in what is returned.
+func (a *app) follow(ctx context.Context, s *runner.Store, p prepared, title string) (runner.Info, error) {
+	h, err := runner.Launch(ctx, s, p.experiment, a.launchOptions(p, false))
+	if err != nil {
+		return runner.Info{}, err
+	}
+	if title == "" {
+		title = h.Run.ID
+		a.note("run %s in %s", h.Run.ID, h.Dir)
+	}
+	bar := a.progress(title, stepsOf(p.experiment))
+	_, followed := runner.Attach(ctx, h.Dir, bar.step)
+	bar.clear()
+	in, err := h.Wait(ctx)
+	if followed != nil && !errors.Is(followed, context.Canceled) {
+		a.note("%v", followed)
+	}
+	return in, err
+}
+
+func stepsOf(e experiment.Experiment) int {
+	if n := e.Train.StopAfter; n > 0 && n < e.Train.Steps {
+		return n
+	}
+	return e.Train.Steps
+}
+
+// finish prints how a run ended and turns that into the command's own end.
+func (a *app) finish(ctx context.Context, in runner.Info) error {
+	sum, err := compare.Summarize(in.Dir)
+	if err != nil {
+		a.note("figures of %s: %v", in.ID, err)
+	}
+	r := runResult{ID: in.ID, State: string(in.State), Cause: in.Cause, Dir: in.Dir, Summary: sum}
+	if a.json {
+		err = a.printJSON(r)
+	} else {
+		err = a.printResult(r)
+	}
+	if err != nil {
+		return err
+	}
+	switch {
+	case in.State == runner.Finished:
+		return nil
+	case ctx.Err() != nil:
+		return silently(exitInterrupted, "interrupted")
+	default:
+		return silently(exitFailed, "run "+in.ID+" is "+string(in.State))
+	}
+}

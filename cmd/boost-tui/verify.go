@@ -1,0 +1,246 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"boost-tui/experiment"
+	"boost-tui/kernels"
+	"boost-tui/kernels/cpu"
+	"boost-tui/trainer/golden"
+)
+
+// verifyFlags narrow what is verified. What is not given means everything that fits.
+type verifyFlags struct {
+	cases                          []string
+	scheme, norm, grouping, device string
+	tp                             int
+}
+
+func newVerify(a *app) *cobra.Command {
+	var f verifyFlags
+	cmd := &cobra.Command{
+		Use: "verify", Short: "Check numbers against reference cases", GroupID: groupHouse, Args: cobra.NoArgs,
+		Long: `Train small reference cases and compare losses, gradients and final parameters with what a separate
+implementation found. Without flags: every case in this binary, under every scheme and degree that fits it, online
+and sync, grouped and not. Exits 3 when a check does not hold.
+
+--json prints one object when case, scheme and degree are given, else an array.`,
+		Example: "  boost-tui verify\n  boost-tui verify --case cola_base.json --scheme btp --tp 2 --json",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			todo, err := f.checks()
+			if err != nil {
+				return usage(err)
+			}
+			reports, err := a.verify(cmd.Context(), todo)
+			if err != nil {
+				return err
+			}
+			return a.judge(reports, len(f.cases) == 1 && f.scheme != "" && f.tp > 0)
+		},
+	}
+	cmd.Flags().StringSliceVar(&f.cases, "case", nil, "name of a case in this binary, or path of a NAME.json with its weights beside it")
+	cmd.Flags().StringVar(&f.scheme, "scheme", "", "only this scheme: full-rank, vanilla, btp")
+	cmd.Flags().IntVar(&f.tp, "tp", 0, "only this tensor-parallel degree")
+	cmd.Flags().StringVar(&f.norm, "norm", "", "only online or sync (default both, the worst counts)")
+	cmd.Flags().StringVar(&f.grouping, "grouping", "", "only on or off (default both, the worst counts)")
+	cmd.Flags().StringVar(&f.device, "device", experiment.DeviceCPU, "what computes: cpu")
+	return cmd
+}
+
+// oneCheck is a case under a scheme and a degree.
+type oneCheck struct {
+	c golden.Case
+	o golden.Options
+}
+
+// checks lists what the flags ask for. A combination that was asked for by name and does not fit is an error.
+func (f verifyFlags) checks() ([]oneCheck, error) {
+	o, err := f.options()
+	if err != nil {
+		return nil, err
+	}
+	cases, err := f.load()
+	if err != nil {
+		return nil, err
+	}
+	var todo []oneCheck
+	for _, c := range cases {
+		schemes := c.Schemes()
+		if f.scheme != "" && (len(f.cases) > 0 || slices.Contains(schemes, o.Scheme)) {
+			schemes = []experiment.Scheme{o.Scheme}
+		} else if f.scheme != "" {
+			continue
+		}
+		for _, s := range schemes {
+			degrees := c.TPs(s)
+			if f.tp > 0 && (len(f.cases) > 0 || slices.Contains(degrees, f.tp)) {
+				degrees = []int{f.tp}
+			} else if f.tp > 0 {
+				continue
+			}
+			for _, n := range degrees {
+				one := o
+				one.Scheme, one.TP = s, n
+				todo = append(todo, oneCheck{c, one})
+			}
+		}
+	}
+	if len(todo) == 0 {
+		return nil, errors.New("no case fits: boost-tui verify without flags checks all that there are")
+	}
+	return todo, nil
+}
+
+// options are those that all checks share.
+func (f verifyFlags) options() (golden.Options, error) {
+	scratch := experiment.Default()
+	for _, kv := range []assignment{{"scheme", f.scheme}, {"norm", f.norm}, {"grouping", f.grouping}, {"device", f.device}} {
+		if kv.value == "" {
+			continue
+		}
+		if err := scratch.Set(kv.key, kv.value); err != nil {
+			return golden.Options{}, err
+		}
+	}
+	if d := scratch.Step.Device; d != experiment.DeviceCPU && d != experiment.DeviceAuto {
+		return golden.Options{}, fmt.Errorf("device %s: not in this version yet; use %s", d, experiment.DeviceCPU)
+	}
+	o := golden.Options{Scheme: scratch.Parallel.Scheme, Open: cpuRanks()}
+	if f.norm != "" {
+		sync := scratch.Step.Norm == experiment.NormSync
+		o.SyncNorm = &sync
+	}
+	if f.grouping != "" {
+		o.Grouped = &scratch.Step.Grouping
+	}
+	return o, nil
+}
+
+// cpuRanks opens cpu devices of ranks in this process, which share one segment.
+func cpuRanks() func(rank, n int) (kernels.Device, error) {
+	var segment *os.File
+	return func(rank, n int) (kernels.Device, error) {
+		if rank == 0 {
+			var err error
+			if segment != nil {
+				err = segment.Close()
+			}
+			if segment, err = cpu.NewSegment(); err != nil {
+				return nil, err
+			}
+		}
+		return cpu.Open(cpu.Options{Segment: segment, World: n, Rank: rank, Threads: 1})
+	}
+}
+
+// load finds the cases: files where they exist, else cases of this binary by name.
+func (f verifyFlags) load() ([]golden.Case, error) {
+	if len(f.cases) == 0 {
+		return golden.Cases()
+	}
+	var out []golden.Case
+	for _, name := range f.cases {
+		if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) {
+			c, err := golden.LoadCase(name)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, c)
+			continue
+		}
+		all, err := golden.Cases()
+		if err != nil {
+			return nil, err
+		}
+		want := strings.TrimSuffix(filepath.Base(name), ".json")
+		at := slices.IndexFunc(all, func(c golden.Case) bool { return c.Name == want })
+		if at < 0 {
+			var names []string
+			for _, c := range all {
+				names = append(names, c.Name)
+			}
+			return nil, fmt.Errorf("there is no file %s and no case %s in this binary; it has %s", name, want, strings.Join(names, ", "))
+		}
+		out = append(out, all[at])
+	}
+	return out, nil
+}
+
+// verify runs the checks one after another.
+func (a *app) verify(ctx context.Context, todo []oneCheck) ([]golden.Report, error) {
+	var reports []golden.Report
+	for i, t := range todo {
+		if isTerminal(a.err) {
+			fmt.Fprintf(a.err, "\r%d/%d %-60s", i+1, len(todo), fmt.Sprintf("%s %s tp %d", t.c.Name, t.o.Scheme, t.o.TP))
+		}
+		r, err := golden.Verify(ctx, t.c, t.o)
+		if errors.Is(err, golden.ErrFit) {
+			return nil, usage(err)
+		}
+		if err != nil {
+			return nil, err
+		}
+		reports = append(reports, r)
+	}
+	if isTerminal(a.err) {
+		fmt.Fprintf(a.err, "\r%80s\r", "")
+	}
+	return reports, nil
+}
+
+// judge prints the reports and fails when one does not hold.
+func (a *app) judge(reports []golden.Report, single bool) error {
+	bad := 0
+	for _, r := range reports {
+		if !r.OK {
+			bad++
+		}
+	}
+	var err error
+	switch {
+	case a.json && single:
+		err = a.printJSON(reports[0])
+	case a.json:
+		err = a.printJSON(reports)
+	default:
+		err = a.printReports(reports, bad)
+	}
+	if err != nil {
+		return err
+	}
+	if bad > 0 {
+		return silently(exitCheck, "a check did not hold")
+	}
+	return nil
+}
+
+func (a *app) printReports(reports []golden.Report, bad int) error {
+	if err := a.print("%-22s %-10s %3s  %-5s %10s %10s %10s\n", "case", "scheme", "tp", "", "loss", "gradient", "final"); err != nil {
+		return err
+	}
+	for _, r := range reports {
+		mark := "ok"
+		if !r.OK {
+			mark = "FAIL"
+		}
+		if err := a.print("%-22s %-10s %3d  %-5s %10.2e %10.2e %10.2e\n", r.Case, r.Scheme, r.TP, mark, r.LossMaxAbsError, r.GradientMaxRelError, r.FinalMaxRelError); err != nil {
+			return err
+		}
+		for _, m := range r.Misses {
+			if err := a.print("    %s\n", m); err != nil {
+				return err
+			}
+		}
+	}
+	return a.print("%d of %d checks hold on %s (limits: loss %.0e absolute, gradient %.0e, final %.0e relative)\n", len(reports)-bad, len(reports),
+		reports[0].Device, golden.LossTolerance, golden.GradientTolerance, golden.FinalTolerance)
+}

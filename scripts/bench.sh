@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# What the project promises about speed, measured here: bench.sh [all|train|ui|go]. Every figure stands beside its limit.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+what=${1:-all}
+bin=$PWD/build/boost-tui
+work=$(mktemp -d)
+live=""
+stop_live() { [ -n "$live" ] && kill "$live" 2>/dev/null && wait "$live" 2>/dev/null; live=""; }
+trap 'stop_live; rm -rf "$work"' EXIT
+
+echo "machine: $(grep -m 1 'model name' /proc/cpuinfo | cut -d: -f2- | sed 's/^ *//'), $(nproc) cores, load $(cut -d' ' -f1 /proc/loadavg), $(go version | cut -d' ' -f3)"
+"$bin" doctor 2>/dev/null | grep -i blas
+
+if [ "$what" = all ] || [ "$what" = train ]; then
+	echo
+	echo "== training, and the cost of watching it"
+	go test -run '^$' -bench . -benchtime 1x -timeout 30m ./bench
+fi
+
+# measure NAME LIMIT FIELD ARGS...: one run of ptybench, one of its figures.
+measure() {
+	local name=$1 limit=$2 field=$3
+	shift 3
+	python3 scripts/ptybench.py --brief "$@" >"$work/out.json" 2>"$work/err" || { printf '  %-58s failed: %s\n' "$name" "$(tail -n 1 "$work/err")"; return; }
+	python3 - "$name" "$limit" "$field" "$work/out.json" <<-'PY'
+		import json, sys
+		name, limit, field, path = sys.argv[1:]
+		r = json.load(open(path)); v = r.get(field)
+		if v is None:
+		    print(f"  {name:<58} no figure ({r.get('failed')} of {r.get('runs')} runs were never ready)")
+		else:
+		    print(f"  {name:<58} {v:>10.2f}   limit {float(limit):>8.2f}   {'holds' if v <= float(limit) else 'MISSED'} ({v/float(limit):.2f} of it)")
+	PY
+}
+
+if [ "$what" = all ] || [ "$what" = ui ]; then
+	echo
+	echo "== the UI, from outside"
+	if ! command -v python3 >/dev/null 2>&1; then
+		echo "  skipped: python3 plays the terminal and is not installed"
+	else
+		go build -o "$work/ui" ./bench/ui || exit 1
+		mkdir "$work/empty"
+		measure "first frame, terminal that answers (ms)" 50 first_frame_ms --runs 5 --quit q,q -- "$bin" --runs "$work/empty"
+		measure "first frame, terminal that never answers (ms)" 50 first_frame_ms --runs 5 --mute --quit q,q -- "$bin" --runs "$work/empty"
+		measure "idle (percent of a core)" 0.5 cpu_pct_idle --idle 10 --quit q,q -- "$bin" --runs "$work/empty"
+		for n in 100000 1000000; do
+			"$work/ui" make "$work/$n" "$n" >/dev/null || exit 1
+			limit=200; [ "$n" = 1000000 ] && limit=500
+			measure "run of $n steps drawn (ms)" "$limit" ready_ms --runs 5 --quit q,q --ready "$n" -- "$bin" --runs "$work/$n"
+			measure "run of $n steps, memory (MB)" 60 peak_rss_mb --idle 2 --quit q,q --ready "$n" -- "$bin" --runs "$work/$n"
+		done
+		"$work/ui" live "$work/live" 2000 5 >"$work/id" &
+		live=$!
+		for _ in $(seq 100); do [ -s "$work/id" ] && break; sleep 0.1; done
+		measure "live at 5 steps/s (percent of a core)" 3 cpu_pct_idle --idle 20 --quit q,q -- "$bin" --runs "$work/live"
+		stop_live
+		for preset in 30b; do
+			/usr/bin/env python3 - "$bin" "$preset" <<-'PY'
+				import resource, subprocess, sys, time
+				t = time.monotonic()
+				subprocess.run([sys.argv[1], "plan", "--size", sys.argv[2], "--tp", "4", "--json"], stdout=subprocess.DEVNULL, check=True)
+				t = time.monotonic() - t
+				mb = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+				print(f"  {'plan of ' + sys.argv[2] + ', tp 4 (s)':<58} {t:>10.2f}   limit     1.00   {'holds' if t <= 1 else 'MISSED'}")
+				print(f"  {'plan of ' + sys.argv[2] + ', tp 4, memory (MB)':<58} {mb:>10.2f}   limit   200.00   {'holds' if mb <= 200 else 'MISSED'}")
+			PY
+		done
+	fi
+fi
+
+if [ "$what" = all ] || [ "$what" = go ]; then
+	echo
+	echo "== Go benchmarks of the packages"
+	go test -run '^$' -bench . -benchtime 0.2s $(go list ./... | grep -v /bench) 2>&1 | grep -E '^(Benchmark|pkg:)|FAIL'
+fi
