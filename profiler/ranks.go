@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"boost-tui/kernels"
-	"boost-tui/profiler/record"
 )
 
 // RankSpans is what one rank's timeline holds of a step. ClockOffset is added to its times.
@@ -231,23 +230,4 @@ func AlignClocks(ranks []RankSpans) map[int]int64 {
 		}
 	}
 	return out
-}
-
-// SpansOf reads the timelines of a run's ranks.
-func SpansOf(dir string) ([]RankSpans, error) {
-	ids, err := record.TimelineRanks(dir)
-	if err != nil {
-		return nil, err
-	}
-	var out []RankSpans
-	for _, r := range ids {
-		blocks, err := record.ReadTimeline(record.TimelinePath(dir, r))
-		if err != nil {
-			return nil, err
-		}
-		for _, b := range blocks.Steps {
-			out = append(out, RankSpans{Rank: r, Step: b.Step, ClockOffset: blocks.ClockOffset, Spans: b.Spans})
-		}
-	}
-	return out, nil
 }

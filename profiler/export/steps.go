@@ -1,0 +1,49 @@
+package export
+
+import (
+	"context"
+	"io"
+	"math"
+
+	"boost-tui/profiler/record"
+)
+
+const stepsHead = "run,step,rank,wall_s,compute_s,comm_s,comm_exposed_s,overlap_s,comm_wait_s,mem_s,idle_s,bubble_s,fwd_s,bwd_s,opt_s," +
+	"tokens,tok_s_gpu,mfu_pct,comm_mb,ncoll,loss,grad_norm,mem_alloc_gib,mem_reserved_gib,warmup"
+
+// writeSteps is steps.csv: every step of every rank. mfu_pct is empty where no peak is known, as on CPUs.
+func writeSteps(ctx context.Context, w io.Writer, runs []*run) error {
+	t := newTable(w, stepsHead)
+	for _, r := range runs {
+		for _, rank := range r.ranks {
+			_, err := record.EachStepLine(ctx, record.StepsPath(r.Dir, rank), func(l *record.StepLine) error {
+				warmup := int64(l.Flags & record.Warmup)
+				t.text(r.ID).int(l.Step, int64(rank))
+				t.seconds(l.WallNanos, l.ComputeNanos, l.CommNanos, l.ExposedNanos, l.OverlapNanos, l.WaitNanos, l.MemNanos, l.IdleNanos,
+					l.BubbleNanos, l.ForwardNanos, l.BackwardNanos, l.OptimizerNanos)
+				t.known(l.Tokens).float(tokenRate(l, r.perDevice()), math.NaN(), scale(l.CommBytes, 1e6)).known(l.Collectives)
+				t.float(l.Loss, l.GradNorm, scale(l.MemAllocBytes, 1<<30), scale(l.MemReservedBytes, 1<<30)).int(warmup)
+				return t.end()
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return t.close()
+}
+
+// tokenRate is tokens per second and device.
+func tokenRate(l *record.StepLine, devices int64) float64 {
+	if l.Tokens < 0 || l.WallNanos <= 0 {
+		return math.NaN()
+	}
+	return float64(l.Tokens) / (float64(l.WallNanos) / 1e9) / float64(devices)
+}
+
+func scale(v int64, unit float64) float64 {
+	if v == record.Unknown {
+		return math.NaN()
+	}
+	return float64(v) / unit
+}
