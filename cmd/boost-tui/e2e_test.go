@@ -21,23 +21,32 @@ import (
 // goneWithin is how long after a kill no process of a run may be left.
 const goneWithin = 5 * time.Second
 
-var builtBinary = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "boost-tui-e2e-")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "boost-tui")
-	out, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput()
-	if err != nil {
-		return "", errors.Join(err, errors.New(string(out)))
-	}
-	return path, nil
-})
+// built is the binary of all end-to-end tests of one process, made by the first that needs it.
+var built struct {
+	sync.Once
+	path string
+	err  error
+}
+
+func builtBinary() (string, error) {
+	built.Do(func() {
+		dir, err := os.MkdirTemp("", "boost-tui-e2e-")
+		if err != nil {
+			built.err = err
+			return
+		}
+		built.path = filepath.Join(dir, "boost-tui")
+		if out, err := exec.Command("go", "build", "-o", built.path, ".").CombinedOutput(); err != nil {
+			built.err = errors.Join(err, errors.New(string(out)))
+		}
+	})
+	return built.path, built.err
+}
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if path, err := builtBinary(); err == nil {
-		_ = os.RemoveAll(filepath.Dir(path)) // a leftover in the temporary folder fails nobody
+	if built.path != "" {
+		_ = os.RemoveAll(filepath.Dir(built.path)) // a leftover in the temporary folder fails nobody
 	}
 	os.Exit(code)
 }

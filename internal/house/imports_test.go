@@ -30,6 +30,7 @@ var mayImport = map[string][]string{
 	"trainer":              {"trainer", "step", "model", "kernels", "experiment", "profiler", "runner/protocol", "docs"},
 	"tui/early":            {},
 	"tui":                  {"tui", "runner", "profiler", "planner", "experiment"},
+	"bench":                {"runner", "profiler", "experiment", "kernels"},
 	"cmd":                  {"tui", "runner", "trainer", "planner", "profiler", "step", "model", "kernels", "experiment", "docs"},
 }
 
@@ -40,6 +41,7 @@ var mustNotReach = map[string][]string{
 	"profiler": {"model", "step", "runner", "trainer", "tui", "planner"},
 	"planner":  {"runner", "trainer", "tui", "kernels/cpu"},
 	"tui":      {"trainer", "cmd"},
+	"cmd":      {"tui/testkit"},
 }
 
 // Where C and the terminal libraries may be imported directly.
