@@ -52,13 +52,15 @@ func TestLoadCase(t *testing.T) {
 		change func(j, w string) (string, string)
 		want   string
 	}{
-		"format":       {func(j, w string) (string, string) { return strings.Replace(j, formatName, "x/9", 1), w }, "format"},
-		"cut weights":  {func(j, w string) (string, string) { return j, w[:len(w)/2] }, "data_offsets"},
-		"cut json":     {func(j, w string) (string, string) { return j[:len(j)/2], w }, "unexpected end"},
-		"no weights":   {func(j, w string) (string, string) { return j, "" }, "weights of case"},
-		"other folder": {func(j, w string) (string, string) { return strings.Replace(j, `"cola_1layer.s`, `"../cola_1layer.s`, 1), w }, "beside the case"},
-		"steps":        {func(j, w string) (string, string) { return strings.Replace(j, `"steps": 5`, `"steps": 4`, 1), w }, "4 steps with 5"},
-		"token":        {func(j, w string) (string, string) { return strings.Replace(j, `"vocab": 96`, `"vocab": 9`, 1), w }, "vocabulary of 9"},
+		"format":      {func(j, w string) (string, string) { return strings.Replace(j, formatName, "x/9", 1), w }, "format"},
+		"cut weights": {func(j, w string) (string, string) { return j, w[:len(w)/2] }, "data_offsets"},
+		"cut json":    {func(j, w string) (string, string) { return j[:len(j)/2], w }, "unexpected end"},
+		"no weights":  {func(j, w string) (string, string) { return j, "" }, "weights of case"},
+		"other folder": {func(j, w string) (string, string) {
+			return strings.Replace(j, `"cola_1layer.s`, `"../cola_1layer.s`, 1), w
+		}, "beside the case"},
+		"steps": {func(j, w string) (string, string) { return strings.Replace(j, `"steps": 5`, `"steps": 4`, 1), w }, "4 steps with 5"},
+		"token": {func(j, w string) (string, string) { return strings.Replace(j, `"vocab": 96`, `"vocab": 9`, 1), w }, "vocabulary of 9"},
 	} {
 		if _, err := LoadCase(copyCase(t, "cola_1layer", k.change)); err == nil || !strings.Contains(err.Error(), k.want) {
 			t.Errorf("%s: %v, want %q", name, err, k.want)

@@ -36,6 +36,9 @@ func TestCasesOnProcessor(t *testing.T) {
 		for _, c := range cases {
 			for _, s := range c.Schemes() {
 				for _, tp := range c.TPs(s) {
+					if blas == "gonum" && tp > 2 {
+						continue // the library makes no difference to the collectives
+					}
 					t.Run(fmt.Sprintf("blas=%s/%s/%s/tp%d", blas, c.Name, s, tp), func(t *testing.T) {
 						r, err := Verify(context.Background(), c, Options{Scheme: s, TP: tp, Open: processor(t, blas)})
 						if err != nil {
