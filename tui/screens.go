@@ -3,10 +3,11 @@ package tui
 import (
 	"boost-tui/tui/screen"
 	"boost-tui/tui/screen/launch"
+	"boost-tui/tui/screen/live"
 	"boost-tui/tui/screen/runs"
 )
 
 // screens lists the screens in tab order.
 func screens() []screen.Screen {
-	return []screen.Screen{launch.New(), runs.New()}
+	return []screen.Screen{launch.New(), live.New(), runs.New()}
 }

@@ -2,7 +2,6 @@ package live
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"boost-tui/profiler/record"
@@ -19,8 +18,8 @@ func (m *Model) read() tea.Cmd {
 	if !m.visible || m.run.Dir == "" {
 		return nil
 	}
-	if !m.loop.Running() || m.reader == nil {
-		return m.show()
+	if m.reader == nil {
+		return nil
 	}
 	if m.reading {
 		m.again = true
@@ -33,10 +32,7 @@ func (m *Model) read() tea.Cmd {
 
 // ask is what the screen wants to know now.
 func (m *Model) ask() ask {
-	a := ask{from: m.from, to: m.to, first: m.page * pageRanks, world: m.world()}
-	if m.follow {
-		a.to = 1<<62 - 1
-	}
+	a := ask{span: m.span, end: m.end, first: m.page * pageRanks, world: m.world()}
 	if cores := m.run.Run.Cores; cores > 0 && a.world > 0 {
 		a.cores = max(1, float64(cores/a.world))
 	}
@@ -45,21 +41,29 @@ func (m *Model) ask() ask {
 
 // startLog follows the log of the chosen rank.
 func (m *Model) startLog() {
-	if m.log != nil {
-		m.log.Stop()
-	}
+	m.stopLog()
 	m.lines.Reset()
-	m.log = feed.NewTail(fmt.Sprintf("live.log.%s.%d", m.run.ID, m.logRank), record.LogPath(m.run.Dir, m.logRank))
-	m.log.Start()
-	m.logging = false
+	m.tail = feed.NewTail(record.LogPath(m.run.Dir, m.logRank))
+	m.logLoop.Start()
 }
 
+func (m *Model) stopLog() {
+	m.logLoop.Stop()
+	m.tail, m.logging, m.logAgain = nil, false, false
+}
+
+// readLog reads what is new in the log; a wish while a read is under way is
+// remembered.
 func (m *Model) readLog() tea.Cmd {
-	if m.log == nil || m.logging || !m.visible {
+	if m.tail == nil || !m.visible {
 		return nil
 	}
-	m.logging = true
-	return m.log.Read()
+	if m.logging {
+		m.logAgain = true
+		return nil
+	}
+	m.logging, m.logAgain = true, false
+	return m.tail.Read(&m.logLoop)
 }
 
 func skippedNote(bytes int64) string {

@@ -28,7 +28,7 @@ const (
 
 // ask is what a read should look at.
 type ask struct {
-	from, to    int64 // steps of the charts; both 0: all
+	span, end   int64 // steps that the charts show, and the last of them (see Model)
 	first       int   // rank at the head of the page
 	world       int
 	cores       float64 // of a rank; 0 unknown
@@ -37,6 +37,7 @@ type ask struct {
 
 // snapshot is what a read found. Nothing in it changes afterwards.
 type snapshot struct {
+	by          *follower
 	from, to    int64 // of cols
 	first, last int64 // of the run
 	some        bool  // there are steps
@@ -97,7 +98,7 @@ func newFollower(dir string) *follower {
 // read brings everything up to date as far as the deadline allows. more says
 // that the series has more to give.
 func (f *follower) read(a ask, deadline time.Time) (s snapshot, more bool, err error) {
-	s.nonFinite = -1
+	s.by, s.nonFinite = f, -1
 	if err := f.readSteps(a); err != nil {
 		return s, false, err
 	}
@@ -224,11 +225,8 @@ func (f *follower) readSeries(a ask, deadline time.Time, s *snapshot) (more bool
 	if s.first, s.last, s.some = f.series.Range(); !s.some {
 		return more, nil
 	}
-	s.from, s.to = s.first, s.last
-	if a.from != 0 || a.to != 0 {
-		s.from, s.to = max(s.first, a.from), min(s.last, a.to)
-	}
-	s.cols, err = f.series.Zoom(s.from, max(s.from, s.to), columns)
+	s.from, s.to = windowOf(s.first, s.last, a.span, a.end)
+	s.cols, err = f.series.Zoom(s.from, s.to, columns)
 	return more, err
 }
 

@@ -42,7 +42,7 @@ const (
 // Model is the screen.
 type Model struct {
 	env   screen.Env
-	table keys.Table[func(*Model) tea.Cmd]
+	table keys.Table[action]
 
 	infos []runner.Info
 	errs  int
@@ -64,22 +64,25 @@ type Model struct {
 	refData map[string]reference
 	refGen  uint64
 
-	log     *feed.Tail
-	logRank int
-	logging bool
-	lines   logview.View
-	search  *input.Line
+	tail     *feed.Tail // of the log
+	logLoop  feed.Loop
+	logRank  int
+	logging  bool
+	logAgain bool
+	lines    logview.View
+	search   *input.Line
 
-	focus    pane
-	full     bool // the focused pane takes the screen
-	showLog  bool // narrow: the log instead of the step time
-	page     int  // of ranks
-	from, to int64
-	follow   bool  // the window's end moves with the run's
-	cursor   int64 // step; negative: none
-	logStep  bool
-	logLoss  bool
-	smooth   int // index into smoothings
+	focus   pane
+	full    bool  // the focused pane takes the screen
+	showLog bool  // narrow: the log instead of the step time
+	page    int   // of ranks
+	span    int64 // steps that the charts show; 0: all
+	end     int64 // last of them; negative: the run's last
+	cursor  int64 // step; negative: none
+	plotW   int   // cells of the last drawn chart
+	logStep bool
+	logLoss bool
+	smooth  int // index into smoothings
 
 	drawn layout.Rect // of cache
 	cache string
@@ -87,7 +90,7 @@ type Model struct {
 
 // New makes the screen.
 func New() *Model {
-	m := &Model{loop: feed.Loop{Source: "live"}, cursor: -1, smooth: 1, refData: map[string]reference{}, focus: paneStep}
+	m := &Model{loop: feed.Loop{Source: "live"}, logLoop: feed.Loop{Source: "live.log"}, cursor: -1, end: -1, smooth: 1, refData: map[string]reference{}, focus: paneStep}
 	m.table = bindings()
 	return m
 }

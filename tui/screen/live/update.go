@@ -1,8 +1,6 @@
 package live
 
 import (
-	"errors"
-
 	"boost-tui/runner"
 	"boost-tui/tui/feed"
 	"boost-tui/tui/keys"
@@ -62,23 +60,24 @@ func (m *Model) Update(in tea.Msg) (cmd tea.Cmd, used bool) {
 // show begins to read; a run that is over and was read stays as it is.
 func (m *Model) show() tea.Cmd {
 	m.visible, m.now = true, m.env.Now()
-	if m.run.ID == "" || m.run.Dir == "" || m.ended {
+	if m.run.Dir == "" {
 		return nil
 	}
+	if m.ended {
+		return m.readReferences()
+	}
+	if m.reader == nil {
+		m.reader = newFollower(m.run.Dir)
+		m.startLog()
+	}
 	m.loop.Start()
-	m.reading, m.logging = false, false
-	m.reader = newFollower(m.run.Dir)
-	m.startLog()
 	return tea.Batch(m.read(), m.readLog(), m.readReferences())
 }
 
-// hide stops reading. The follower of a read under way is left to it.
+// hide lets the timer run out. A read that is under way may still arrive.
 func (m *Model) hide() {
 	m.visible = false
 	m.loop.Stop()
-	if m.log != nil {
-		m.log.Stop()
-	}
 }
 
 // newest reports whether id is the run that would be shown by itself.
@@ -152,14 +151,11 @@ func (m *Model) open(id string, pin bool) tea.Cmd {
 	}
 	m.run, m.pinned = run, pin && id != ""
 	m.reader, m.latest, m.frozen, m.err = nil, snapshot{nonFinite: -1}, nil, nil
-	m.ended, m.reading, m.again, m.logging = false, false, false, false
-	m.from, m.to, m.follow, m.cursor, m.page, m.logRank = 0, 0, false, -1, 0, 0
+	m.ended, m.reading, m.again = false, false, false
+	m.span, m.end, m.cursor, m.page, m.logRank = 0, -1, -1, 0, 0
 	m.lines = logview.View{}
 	m.search = nil
-	if m.log != nil {
-		m.log.Stop()
-		m.log = nil
-	}
+	m.stopLog()
 	if m.visible && ok {
 		return m.show()
 	}
@@ -168,7 +164,7 @@ func (m *Model) open(id string, pin bool) tea.Cmd {
 
 // take shows what a read found and decides about the next one.
 func (m *Model) take(in feed.Batch[snapshot]) tea.Cmd {
-	if !m.loop.Mine(in.Source, in.Gen) {
+	if in.Source != m.loop.Source || in.Value.by != m.reader {
 		return nil
 	}
 	m.reading, m.now, m.err = false, m.env.Now(), in.Err
@@ -177,6 +173,8 @@ func (m *Model) take(in feed.Batch[snapshot]) tea.Cmd {
 		m.clampView()
 	}
 	switch {
+	case !m.visible:
+		return nil
 	case in.Err == nil && (in.More || m.again):
 		return m.read()
 	case m.live():
@@ -196,7 +194,7 @@ func (m *Model) clampView() {
 }
 
 func (m *Model) takeLog(in feed.Batch[feed.Lines]) tea.Cmd {
-	if m.log == nil || !m.log.Mine(in.Source, in.Gen) {
+	if !m.logLoop.Mine(in.Source, in.Gen) {
 		return nil
 	}
 	m.logging = false
@@ -208,7 +206,7 @@ func (m *Model) takeLog(in feed.Batch[feed.Lines]) tea.Cmd {
 		m.lines.Append(skippedNote(in.Value.Skipped))
 	}
 	m.lines.Append(in.Value.Lines...)
-	if in.More {
+	if in.More || m.logAgain {
 		return m.readLog()
 	}
 	return nil
@@ -223,7 +221,7 @@ func (m *Model) key(e keys.Event) (tea.Cmd, bool) {
 	if !ok || entry.Do == nil {
 		return m.motion(e)
 	}
-	return entry.Do(m), true
+	return entry.Do(m, e.Name), true
 }
 
 // motion scrolls the log and pages the ranks.
@@ -236,7 +234,7 @@ func (m *Model) motion(e keys.Event) (tea.Cmd, bool) {
 	case paneLog:
 		m.lines.Scroll(delta)
 	case paneRanks:
-		m.turnPage(layout.Clamp(delta, -1, 1))
+		return m.turnPage(layout.Clamp(delta, -1, 1)), true
 	default:
 		return nil, false
 	}
@@ -258,7 +256,7 @@ func (m *Model) searchKey(e keys.Event) {
 	}
 }
 
-func (m *Model) openSearch() tea.Cmd {
+func (m *Model) openSearch(string) tea.Cmd {
 	line := input.New("")
 	m.search = &line
 	m.focusLog()
@@ -269,5 +267,3 @@ func (m *Model) openSearch() tea.Cmd {
 func (m *Model) focusLog() {
 	m.focus, m.showLog = paneLog, true
 }
-
-var errNoRun = errors.New("there is no run to do this with")

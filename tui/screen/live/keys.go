@@ -1,0 +1,236 @@
+package live
+
+import (
+	"boost-tui/tui/keys"
+	"boost-tui/tui/layout"
+	"boost-tui/tui/msg"
+	"boost-tui/tui/widget/modal"
+
+	tea "github.com/charmbracelet/bubbletea"
+)
+
+const (
+	group    = "Live"
+	groupLog = "Live: log"
+)
+
+// action does what a key asks for; it gets the key's name, since several keys
+// may share a binding.
+type action func(*Model, string) tea.Cmd
+
+// bindings are the keys of the screen.
+func bindings() keys.Table[action] {
+	type entry = keys.Entry[action]
+	in := func(group string) func(do action, hint, help string, names ...string) entry {
+		return func(do action, hint, help string, names ...string) entry {
+			return entry{Binding: keys.Binding{Keys: names, Hint: hint, Help: help, Group: group}, Do: do}
+		}
+	}
+	bind, log := in(group), in(groupLog)
+	cancel := bind((*Model).askCancel, "cancel", "end the run; asks", "K")
+	cancel.Danger = true
+	return keys.Table[action]{
+		bind((*Model).otherRun, "run", "the run before, the next one", "[", "]"),
+		bind((*Model).otherPane, "pane", "next pane, the one before", "tab", "shift+tab"),
+		bind((*Model).moveCursor, "cursor", "move the cursor that all charts share", "left", "right"),
+		bind((*Model).zoom, "zoom", "zoom in and out around the cursor", "+", "-", "="),
+		bind((*Model).toggleScale, "log y", "logarithmic and linear scale of the focused chart", "y"),
+		bind((*Model).nextSmoothing, "smooth", "moving average: none, 0.9, 0.98; the raw line stays behind it", "s"),
+		bind((*Model).togglePause, "pause", "freeze what is shown; reading goes on", "p"),
+		log((*Model).toggleLog, "log", "show the log, or hide it", "l"),
+		log((*Model).openSearch, "search", "search in the log; n N next and previous match", "/"),
+		log((*Model).toggleErrors, "errors", "only lines of the log that look like errors", "e"),
+		log((*Model).otherLog, "rank", "log of the rank before, of the next one", "(", ")"),
+		log((*Model).toggleWrap, "wrap", "break long lines of the log", "w"),
+		cancel,
+		bind((*Model).details, "parts", "the parts of a step in numbers", "enter"),
+		bind((*Model).toggleFull, "full", "the focused pane alone", "z"),
+		bind((*Model).jumpCursor, "", "cursor to the first step, to the last", "home", "end"),
+		bind((*Model).zoomReset, "", "show all steps", "0"),
+		bind((*Model).leave, "", "leave the full screen; take the cursor away", "esc"),
+		bind((*Model).turn, "", "next and previous match in the log; page of ranks", "n", "N"),
+		bind((*Model).mark, "", "measure speed-ups against this run (baseline, vanilla reference); again: no longer", "b", "v"),
+		bind((*Model).compare, "compare", "this run beside the references", "C"),
+		bind((*Model).edit, "", "a new run like this one, in Launch", "R"),
+	}
+}
+
+func (m *Model) otherRun(key string) tea.Cmd {
+	by := 1
+	if key == "[" {
+		by = -1
+	}
+	for i, in := range m.infos {
+		if in.ID != m.run.ID {
+			continue
+		}
+		if next := i + by; next >= 0 && next < len(m.infos) {
+			return m.open(m.infos[next].ID, !m.newest(m.infos[next].ID))
+		}
+	}
+	return nil
+}
+
+func (m *Model) otherPane(key string) tea.Cmd {
+	if key == "tab" {
+		m.movePane(1)
+	} else {
+		m.movePane(-1)
+	}
+	return nil
+}
+
+func (m *Model) movePane(by int) {
+	m.focus = (m.focus + pane(by) + panes) % panes
+	if m.focus == paneLog {
+		m.showLog = true
+	} else if m.focus == paneStep {
+		m.showLog = false
+	}
+}
+
+func (m *Model) toggleLog(string) tea.Cmd {
+	if m.focus == paneLog {
+		m.focus, m.showLog = paneStep, false
+		return nil
+	}
+	m.focusLog()
+	return nil
+}
+
+func (m *Model) toggleErrors(string) tea.Cmd { m.lines.ToggleErrors(); return nil }
+func (m *Model) toggleWrap(string) tea.Cmd   { m.lines.ToggleWrap(); return nil }
+
+func (m *Model) toggleFull(string) tea.Cmd { m.full = !m.full; return nil }
+
+// leave closes one thing: the full screen, else the cursor.
+func (m *Model) leave(string) tea.Cmd {
+	if m.full {
+		m.full = false
+	} else {
+		m.cursor = -1
+	}
+	return nil
+}
+
+// turn goes to the next match of the log where that has the focus, else to
+// another page of ranks.
+func (m *Model) turn(key string) tea.Cmd {
+	if m.focus == paneLog {
+		m.lines.Next(key == "n")
+		return nil
+	}
+	if key == "n" {
+		return m.turnPage(1)
+	}
+	return m.turnPage(-1)
+}
+
+func (m *Model) turnPage(by int) tea.Cmd {
+	last := max(0, (m.world()-1)/pageRanks)
+	if next := layout.Clamp(m.page+by, 0, last); next != m.page {
+		m.page = next
+		return m.read()
+	}
+	return nil
+}
+
+func (m *Model) otherLog(key string) tea.Cmd {
+	by := 1
+	if key == "(" {
+		by = -1
+	}
+	m.focusLog()
+	next := layout.Clamp(m.logRank+by, 0, max(0, m.world()-1))
+	if next == m.logRank || m.run.Dir == "" {
+		return nil
+	}
+	m.logRank = next
+	m.startLog()
+	return m.readLog()
+}
+
+func (m *Model) togglePause(string) tea.Cmd {
+	if m.frozen != nil {
+		m.frozen = nil
+		m.clampView()
+		return nil
+	}
+	s := m.latest
+	m.frozen = &s
+	return nil
+}
+
+func (m *Model) nextSmoothing(string) tea.Cmd {
+	m.smooth = (m.smooth + 1) % len(smoothings)
+	return nil
+}
+
+// toggleScale changes the focused chart, or both when none has the focus.
+func (m *Model) toggleScale(string) tea.Cmd {
+	switch m.focus {
+	case paneStep:
+		m.logStep = !m.logStep
+	case paneLoss:
+		m.logLoss = !m.logLoss
+	default:
+		m.logStep = !m.logStep
+		m.logLoss = m.logStep
+	}
+	return nil
+}
+
+func (m *Model) askCancel(string) tea.Cmd {
+	if !m.live() {
+		return msg.Send(msg.Toast{Level: msg.Warn, Text: "there is no running run to cancel here"})
+	}
+	id := m.run.ID
+	lines := []string{"Run " + layout.Clean(id+"  "+describe(m.run)), progress(m.run, m.latest.newest.Step), "Its ranks end; what it has written stays."}
+	return msg.Send(msg.Open{Modal: modal.Confirm{Title: "Cancel the run?", Lines: lines, Yes: "cancel it"}, Then: func(answer any) tea.Cmd {
+		if answer != true {
+			return nil
+		}
+		return m.cancel(id)
+	}})
+}
+
+func (m *Model) mark(key string) tea.Cmd {
+	if m.run.ID == "" {
+		return nil
+	}
+	refs := m.refs
+	if key == "b" {
+		refs.Baseline = toggled(refs.Baseline, m.run.ID)
+	} else {
+		refs.Vanilla = toggled(refs.Vanilla, m.run.ID)
+	}
+	return msg.Send(refs)
+}
+
+func toggled(old, id string) string {
+	if old == id {
+		return ""
+	}
+	return id
+}
+
+// compare goes to Compare with this run and the references.
+func (m *Model) compare(string) tea.Cmd {
+	if m.run.ID == "" {
+		return nil
+	}
+	ids := []string{}
+	for _, id := range []string{m.refs.Baseline, m.refs.Vanilla} {
+		if id != "" && id != m.run.ID {
+			ids = append(ids, id)
+		}
+	}
+	return msg.Send(msg.CompareRuns{IDs: append(ids, m.run.ID)})
+}
+
+func (m *Model) edit(string) tea.Cmd {
+	if m.run.ID == "" {
+		return nil
+	}
+	return msg.Send(msg.EditExperiment{Experiment: m.run.Run.Experiment})
+}

@@ -1,0 +1,315 @@
+package live
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"boost-tui/runner"
+	"boost-tui/tui/chart"
+	"boost-tui/tui/format"
+	"boost-tui/tui/layout"
+	"boost-tui/tui/msg"
+	"boost-tui/tui/theme"
+	"boost-tui/tui/widget/modal"
+	"boost-tui/tui/widget/panel"
+
+	tea "github.com/charmbracelet/bubbletea"
+)
+
+func (m *Model) frame(p pane, title, note, body string, w, h int) string {
+	return panel.Panel{Title: title, Note: note, Focused: m.focus == p}.View(m.env.Theme, body, w, h)
+}
+
+// percent writes a share; what is not known is N/A, never 0.
+func percent(v float64) string {
+	if !chart.Finite(v) {
+		return "N/A"
+	}
+	return strconv.FormatFloat(math.Round(v*100), 'f', 0, 64)
+}
+
+// drawRanks lists a page of ranks: how busy each is, which share of the step
+// it computes and which it communicates.
+func (m *Model) drawRanks(w, h int, wide bool) string {
+	iw, ih := panel.Inner(w, h)
+	s := m.shown()
+	ranks := s.ranks
+	page := ranks[min(len(ranks), m.page*pageRanks):min(len(ranks), (m.page+1)*pageRanks)]
+	notes := m.notes(wide)
+	room := max(1, ih-1-len(notes))
+	lines := []string{m.env.Theme.Dim.Paint(rankHeading(iw, wide, page))}
+	slow, slower := findStraggler(ranks)
+	for i, r := range page {
+		if i == room {
+			break
+		}
+		lines = append(lines, m.rankLine(r, iw, wide, slower && slow.extra >= stragglerLimit && slow.rank == r.rank))
+	}
+	title := fmt.Sprintf("Ranks  %d", m.world())
+	if wide {
+		title += "   busy = CPU or GPU time, spinning counts   work = compute share of the step"
+	} else if w > 60 {
+		title += "  busy: spins count  work = compute share"
+	}
+	note := m.age(healthNanos(ranks), 1)
+	if len(ranks) > pageRanks {
+		note = strings.TrimSpace(fmt.Sprintf("page %d of %d (n N)  %s", m.page+1, (len(ranks)-1)/pageRanks+1, note))
+	}
+	return m.frame(paneRanks, title, note, strings.Join(append(lines, notes...), "\n"), w, h)
+}
+
+func healthNanos(ranks []rankStat) int64 {
+	newest := int64(-1)
+	for i := range ranks {
+		newest = max(newest, ranks[i].seenNanos)
+	}
+	return newest
+}
+
+// gpus reports whether any rank of a page runs on a GPU.
+func gpus(page []rankStat) bool {
+	for i := range page {
+		if page[i].gpu >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// barWidth is the room of one of the two bars of a rank's line.
+func barWidth(w int, wide bool) int {
+	if wide {
+		return layout.Clamp((w-72)/2, 6, 30)
+	}
+	return layout.Clamp((w-48)/2, 3, 14)
+}
+
+func rankHeading(w int, wide bool, page []rankStat) string {
+	bar := barWidth(w, wide)
+	if wide {
+		head := fmt.Sprintf("rank  %-10s %s  %s  %6s  %6s  %-10s", "host", layout.Pad("busy %", bar+4), layout.Pad("work %", bar+4), "comm %", "wait %", "memory")
+		if gpus(page) {
+			head += "  power  temp"
+		}
+		return head + "  state"
+	}
+	return fmt.Sprintf("rk %s %s %5s %5s  %-8s state", layout.Pad("busy %", bar+4), layout.Pad("work %", bar+4), "comm%", "wait%", "memory")
+}
+
+func (m *Model) rankLine(r rankStat, w int, wide, slow bool) string {
+	t := m.env.Theme
+	bar := barWidth(w, wide)
+	gauge := func(style theme.Style, v float64) string {
+		return chart.Bar(t, style, v, 1, bar, true) + layout.PadLeft(percent(v), 4)
+	}
+	state := m.rankState(r)
+	if slow {
+		state = t.Warn.Paint("<slow") + " " + state
+	}
+	memory := format.Unknown
+	if r.memBytes >= 0 {
+		memory = format.Bytes(r.memBytes)
+	}
+	if !wide {
+		return fmt.Sprintf("%2d %s %s %5s %5s  %s %s", r.rank, gauge(t.Text, r.busy), gauge(t.Compute, r.work), percent(r.comm), percent(r.wait), layout.Pad(memory, 8), state)
+	}
+	line := fmt.Sprintf("%4d  %s %s  %s  %6s  %6s  %s", r.rank, layout.Pad(layout.Clean(r.host), 10), gauge(t.Text, r.busy), gauge(t.Compute, r.work),
+		percent(r.comm), percent(r.wait), layout.Pad(memory, 10))
+	if r.gpu >= 0 {
+		line += fmt.Sprintf("  %s  %s", unit(r.powerW, "W"), unit(float64(r.tempC), "C"))
+	}
+	return line + "  " + state
+}
+
+func unit(v float64, name string) string {
+	if !chart.Finite(v) || v < 0 {
+		return "  N/A"
+	}
+	return layout.PadLeft(strconv.FormatFloat(v, 'f', 0, 64)+" "+name, 5)
+}
+
+// rankState is what a rank does, or how it ended.
+func (m *Model) rankState(r rankStat) string {
+	t := m.env.Theme
+	if m.run.Result != nil {
+		for _, e := range m.run.Result.Ranks {
+			switch {
+			case e.Rank != r.rank:
+			case e.Signal != "":
+				return t.Bad.Paint(t.Glyphs.Cross + " " + layout.Clean(e.Signal))
+			case e.Code != 0:
+				return t.Bad.Paint(t.Glyphs.Cross + " exit " + strconv.Itoa(e.Code))
+			default:
+				return t.Good.Paint(t.Glyphs.Check + " done")
+			}
+		}
+	}
+	if r.last >= 0 {
+		return "step " + strconv.FormatInt(r.last, 10)
+	}
+	if m.live() {
+		return t.Dim.Paint("starting")
+	}
+	return ""
+}
+
+// notes are the lines below the ranks: why the run ended, who is slow, the host.
+func (m *Model) notes(wide bool) []string {
+	t, s := m.env.Theme, m.shown()
+	var out []string
+	if m.err != nil {
+		out = append(out, t.Bad.Paint(t.Glyphs.Cross+" "+layout.Clean(m.err.Error())))
+	}
+	if m.run.Err != nil {
+		out = append(out, t.Bad.Paint(t.Glyphs.Cross+" "+layout.Clean(m.run.Err.Error())))
+	}
+	if m.run.Cause != "" && m.run.State != runner.Finished {
+		out = append(out, t.Bad.Paint(m.stateSign()+": "+layout.Clean(m.run.Cause)))
+	}
+	if line := m.stragglerLine(s.ranks, wide); line != "" {
+		out = append(out, line)
+	}
+	if s.skipped > 0 {
+		out = append(out, t.Warn.Paint(fmt.Sprintf("%s %d lines of step times could not be read", t.Glyphs.Warn, s.skipped)))
+	}
+	if wide {
+		for _, h := range s.hosts {
+			if h.nanos > 0 && len(out) < 4 {
+				out = append(out, t.Dim.Paint(h.line()))
+			}
+		}
+	}
+	return out
+}
+
+func (h hostStat) line() string {
+	text := "host " + layout.Clean(h.name) + "  cpu " + percent(h.busy)
+	if chart.Finite(h.busy) {
+		text += " %"
+	}
+	if h.memUsed >= 0 {
+		text += "  memory in use " + format.Bytes(h.memUsed)
+	}
+	if chart.Finite(h.tx) && chart.Finite(h.rx) {
+		text += "  network " + format.Bytes(int64(h.tx)) + "/s out, " + format.Bytes(int64(h.rx)) + "/s in"
+	}
+	return text
+}
+
+// stragglerLine names the rank that the others wait for.
+func (m *Model) stragglerLine(ranks []rankStat, wide bool) string {
+	t := m.env.Theme
+	if len(ranks) < 2 {
+		return ""
+	}
+	slow, ok := findStraggler(ranks)
+	switch {
+	case !ok:
+		return t.Dim.Paint("straggler: the ranks' waits are not known yet")
+	case slow.extra < stragglerLimit:
+		return t.Dim.Paint("no straggler: all ranks wait about the same")
+	}
+	text := fmt.Sprintf("straggler: rank %d waits least, %s %% of a step", slow.rank, percent(slow.wait))
+	if wide {
+		text += fmt.Sprintf("; the others wait %s %% for it", percent(slow.others))
+		if period := m.shown().period; chart.Finite(period) {
+			text += ", about " + format.Millis(slow.extra*period) + " ms"
+		}
+	} else {
+		text += fmt.Sprintf(", the others %s %%", percent(slow.others))
+	}
+	return t.Warn.Paint(text)
+}
+
+// drawParts shows where a step goes, beside the references on the same scale.
+func (m *Model) drawParts(w, h int, wide bool) string {
+	iw, _ := panel.Inner(w, h)
+	t, s := m.env.Theme, m.shown()
+	title, note := fmt.Sprintf("Step breakdown  last %d steps, mean, ms", s.steps), m.age(s.stepNanos, s.period)
+	if !wide {
+		title = fmt.Sprintf("Breakdown ms (mean %d)", s.steps)
+	}
+	if s.steps == 0 || !s.parts.Known() {
+		body := "no step yet"
+		if s.steps > 0 {
+			body = "the step lines have no breakdown"
+		}
+		return m.frame(paneParts, title, note, t.Dim.Paint(body), w, h)
+	}
+	lines := m.bars(iw)
+	refs := m.references()
+	if wide && len(refs) == 0 {
+		lines = append(lines, t.Dim.Paint("b, v on Runs, Compare or here set what to hold it against"))
+	}
+	if wide {
+		lines = append(lines, "")
+	}
+	lines = append(lines, s.parts.Values(t, iw)...)
+	rate := ""
+	if tokens := m.run.Run.Experiment.TokensPerStep(); tokens > 0 && s.period > 0 {
+		rate = format.Count(int64(float64(tokens)/s.period)) + " tok/s"
+	}
+	if s.newest.CommBytes >= 0 {
+		rate += "  " + format.Bytes(s.newest.CommBytes) + " communicated per step"
+	}
+	lines = append(lines, t.Dim.Paint(strings.TrimSpace(rate)))
+	return m.frame(paneParts, title, note, strings.Join(lines, "\n"), w, h)
+}
+
+// bars draws this run and the references on one scale, each with its step time
+// and the speed-up of this run over it.
+func (m *Model) bars(w int) []string {
+	t, s := m.env.Theme, m.shown()
+	refs := m.references()
+	full := s.parts.Sum()
+	for _, r := range refs {
+		full = max(full, r.parts.Sum())
+	}
+	name, tail := 9, 8
+	if len(refs) > 0 {
+		tail += 7
+	}
+	if w < 50 {
+		name = 5
+	}
+	bar := max(4, w-name-tail-2)
+	lines := []string{layout.Pad(layout.Cut("this run", name, ""), name) + " " + s.parts.Bar(t, full, bar) + " " + layout.PadLeft(format.Millis(s.parts.Sum()), 7)}
+	for _, r := range refs {
+		label := r.label
+		if w < 50 {
+			label = map[string]string{"full-rank": "full", "vanilla": "van"}[label]
+			if label == "" {
+				label = r.label
+			}
+		}
+		line := t.Dim.Paint(layout.Pad(layout.Cut(label, name, ""), name)) + " " + r.parts.Bar(t, full, bar) + " " + layout.PadLeft(format.Millis(r.parts.Sum()), 7)
+		if sum := s.parts.Sum(); sum > 0 && r.parts.Known() {
+			line += " " + layout.PadLeft(format.Ratio(r.parts.Sum()/sum, t.Glyphs.Times), 6)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// details opens the parts in numbers.
+func (m *Model) details(string) tea.Cmd {
+	s := m.shown()
+	if !s.parts.Known() {
+		return nil
+	}
+	p := s.parts
+	row := func(name string, v float64) string {
+		pct := ""
+		if sum := p.Sum(); sum > 0 && chart.Finite(v) {
+			pct = layout.PadLeft(strconv.FormatFloat(v/sum*100, 'f', 1, 64)+" %", 9)
+		}
+		return layout.Pad(name, 30) + layout.PadLeft(format.Millis(v), 10) + pct
+	}
+	lines := []string{fmt.Sprintf("mean over ranks and the last %d steps, ms", s.steps), "",
+		row("compute alone", p.Compute), row("compute hiding communication", p.Hidden), row("exposed communication", p.Exposed),
+		row("  waiting for other ranks", p.Wait), row("  transfer", p.Exposed-p.Wait), row("memory alone", p.Memory), row("idle", p.Idle),
+		row("step", p.Sum()), "", "The five parts sum to the step. Hidden communication is inside compute."}
+	return msg.Send(msg.Open{Modal: modal.Text{Title: "Where a step goes", Lines: lines}})
+}

@@ -1,0 +1,27 @@
+package live
+
+import "boost-tui/tui/layout"
+
+// narrow is the layout of 80x24: ranks above, breakdown over loss at the left,
+// step time or the log at the right.
+func (m *Model) narrow(r layout.Rect) string {
+	need := 2 + 1 + min(pageRanks, max(1, m.world())) + len(m.notes(false))
+	top, rest := r.Top(layout.Clamp(need, 5, max(5, r.H/2)))
+	columns := rest.Columns(layout.Part{Weight: 1}, layout.Part{Weight: 1})
+	rows := rest.Rows(layout.Part{Weight: 1}, layout.Part{Weight: 1})
+	right := paneStep
+	if m.showLog {
+		right = paneLog
+	}
+	left := layout.Stack(m.pane(paneParts, columns[0].W, rows[0].H, false), m.pane(paneLoss, columns[0].W, rows[1].H, false))
+	return layout.Stack(m.pane(paneRanks, top.W, top.H, false), layout.Beside(left, m.pane(right, columns[1].W, rest.H, false)))
+}
+
+// tiny shows the focused pane and, where there is room, the breakdown above it.
+func (m *Model) tiny(r layout.Rect) string {
+	if r.H < 14 || m.focus == paneParts {
+		return m.pane(m.focus, r.W, r.H, false)
+	}
+	top, rest := r.Top(6)
+	return layout.Stack(m.pane(paneParts, top.W, top.H, false), m.pane(m.focus, rest.W, rest.H, false))
+}

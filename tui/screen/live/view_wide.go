@@ -1,0 +1,23 @@
+package live
+
+import "boost-tui/tui/layout"
+
+// wide is the layout from 110x32 on: ranks over the whole width, below them
+// breakdown and step time, then loss and log.
+func (m *Model) wide(r layout.Rect) string {
+	top, rest := r.Top(m.ranksHeight(r.H))
+	rows := rest.Rows(layout.Part{Weight: 1}, layout.Part{Weight: 1})
+	columns := rest.Columns(layout.Part{Weight: 1}, layout.Part{Weight: 1})
+	w1, w2 := columns[0].W, columns[1].W
+	return layout.Stack(
+		m.pane(paneRanks, top.W, top.H, true),
+		layout.Beside(m.pane(paneParts, w1, rows[0].H, true), m.pane(paneStep, w2, rows[0].H, true)),
+		layout.Beside(m.pane(paneLoss, w1, rows[1].H, true), m.pane(paneLog, w2, rows[1].H, true)))
+}
+
+// ranksHeight is what the list of ranks needs: a heading, a page of ranks, and
+// what is said below, with its frame.
+func (m *Model) ranksHeight(h int) int {
+	need := 2 + 1 + min(pageRanks, max(1, m.world())) + len(m.notes(true))
+	return layout.Clamp(need, 5, max(5, h/2))
+}
