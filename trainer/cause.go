@@ -18,11 +18,8 @@ import (
 // context.Canceled, so that callers need not know this package to tell it from a failure.
 var ErrCancelled = fmt.Errorf("cancelled: %w", context.Canceled)
 
-// Exit codes of a rank.
-const (
-	ExitFailed    = 1
-	ExitCancelled = 130
-)
+// ExitFailed is the exit code of a rank that failed.
+const ExitFailed = 1
 
 // nobody is the rank of a cause that is no rank's fault: the agent's death.
 const nobody = -1

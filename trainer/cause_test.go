@@ -64,3 +64,24 @@ func TestSymptom(t *testing.T) {
 		t.Error("a cancelled run is not context.Canceled")
 	}
 }
+
+func FuzzParseCause(f *testing.F) {
+	good, err := (&cause{Rank: 1, Step: 2, Operation: "x", Text: "y"}).encode()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(good)
+	f.Add([]byte(`{"text":"a\u001b[2J\u0000"}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		c, err := parseCause(b)
+		if err != nil {
+			return
+		}
+		if s := c.describe(); strings.ContainsAny(s, "\x1b\n\x00") {
+			t.Errorf("%q steers a terminal", s)
+		}
+		if _, err := c.encode(); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	case err == nil:
 		os.Exit(0)
 	case errors.Is(err, ErrCancelled):
-		os.Exit(ExitCancelled)
+		os.Exit(protocol.CodeCancelled)
 	}
 	fmt.Fprintln(os.Stderr, err)
 	os.Exit(ExitFailed)
@@ -214,7 +214,7 @@ func TestTermFinishesTheStep(t *testing.T) {
 		_ = c.Process.Signal(syscall.SIGTERM)
 	}
 	for rank := range 2 {
-		if c := p.code(t, rank, 5*time.Second); c != ExitCancelled {
+		if c := p.code(t, rank, 5*time.Second); c != protocol.CodeCancelled {
 			t.Errorf("rank %d exits %d", rank, c)
 		}
 		if e := p.exit(t, rank); e.Cause != "cancelled" || e.Step != len(lines(t, p.dir, rank)) {

@@ -152,7 +152,7 @@ func (r *rank) conclude(ctx context.Context, err error) error {
 		if _, e := r.link.stopAfter(context.Background(), step); e != nil {
 			r.logf("tell the other ranks to stop: %v", e)
 		}
-		r.write(protocol.ExitRecord{Rank: r.spec.Rank, Code: ExitCancelled, Cause: "cancelled", Step: step, TSNanos: time.Now().UnixNano()})
+		r.write(protocol.ExitRecord{Rank: r.spec.Rank, Code: protocol.CodeCancelled, Cause: "cancelled", Step: step, TSNanos: time.Now().UnixNano()})
 		r.logf("cancelled after step %d", step)
 		return ErrCancelled
 	}

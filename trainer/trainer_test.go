@@ -205,7 +205,7 @@ func TestNotFiniteEndsTheRun(t *testing.T) {
 
 func TestCheckFindsTheOperation(t *testing.T) {
 	t.Setenv(EnvCheck, "1")
-	(&job{e: small(t, map[string]string{"tp": "2", "steps": "2"})}).run(t).ok(t)
+	(&job{cpu: true, e: small(t, map[string]string{"tp": "2", "steps": "2"})}).run(t).ok(t)
 	j := (&job{e: small(t, map[string]string{"lr": "1e30", "warmup": "0", "clip": "0"})}).run(t)
 	rec, err := protocol.ReadExit(j.dir, 0)
 	if err != nil {
@@ -236,7 +236,7 @@ func TestCancelFinishesTheStep(t *testing.T) {
 			var counts []int
 			for rank, err := range j.errs {
 				rec, e := protocol.ReadExit(j.dir, rank)
-				if !errors.Is(err, ErrCancelled) || e != nil || rec.Code != ExitCancelled || rec.Cause != "cancelled" {
+				if !errors.Is(err, ErrCancelled) || e != nil || rec.Code != protocol.CodeCancelled || rec.Cause != "cancelled" {
 					t.Errorf("rank %d: %v, %+v, %v\n%s", rank, err, rec, e, j.logs[rank].String())
 				}
 				counts = append(counts, len(lines(t, j.dir, rank)))
