@@ -112,7 +112,10 @@ func (a *agent) guess(rec protocol.ExitRecord, tail []byte) string {
 	if line := crashLine(tail); line != "" {
 		s += ": " + line
 	} else if n := len(rec.LogTail); n > 0 {
-		s += ": " + rec.LogTail[n-1]
+		s += ": " + strings.TrimPrefix(rec.LogTail[n-1], "boost-tui: ")
+	}
+	if strings.Contains(s, syscall.ENOSPC.Error()) {
+		return s
 	}
 	if a.diskFull || diskIsFull(a.dir) {
 		a.diskFull = true

@@ -5,7 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"slices"
+	"strings"
+	"syscall"
 	"time"
 
 	"boost-tui/profiler/compare"
@@ -14,7 +17,7 @@ import (
 )
 
 // summaryPatience bounds the reading of a long run's steps at its end: `compare` can do it again.
-const summaryPatience = 5 * time.Second
+const summaryPatience = 2 * time.Second
 
 // conclude works out the result after the last rank.
 func (a *agent) conclude() error {
@@ -38,11 +41,11 @@ func (a *agent) verdict() (State, string) {
 	return Failed, a.blame()
 }
 
-// blame names the rank that ended the run. When all who failed only answered to another's end, that
-// one left without a failure of its own.
+// blame names the rank that ended the run. Where all only answered to somebody's end, a full disk is the
+// better guess than the first of them.
 func (a *agent) blame() string {
 	cause := describe(primary(a.ended))
-	if a.diskFull && allSecondary(a.ended) {
+	if a.diskFull && allSecondary(a.ended) && !strings.Contains(cause, syscall.ENOSPC.Error()) {
 		cause = fullDisk + "; " + cause
 	}
 	return cause
@@ -60,7 +63,8 @@ func (a *agent) finish(state State, cause string) error {
 	r.Summary = summarize(a.dir, r)
 	for deadline := time.Now().Add(resultPatience); ; time.Sleep(watchEvery) {
 		err := errors.Join(removeReserve(a.dir), a.saveAll(), writeResult(a.dir, r))
-		if err == nil || time.Now().After(deadline) {
+		// A directory that somebody deleted under the run does not come back.
+		if err == nil || errors.Is(err, fs.ErrNotExist) || time.Now().After(deadline) {
 			return err
 		}
 	}

@@ -322,6 +322,26 @@ func TestAttachAndLogs(t *testing.T) {
 	}
 }
 
+// TestDeletedUnderway: somebody deletes the directory of a run that goes on; its processes end, not hang.
+func TestDeletedUnderway(t *testing.T) {
+	t.Parallel()
+	h := launch(t, "polite", 2, true)
+	atStep3(t, h.Dir, 2)
+	eventually(t, "the directory to stay away", func() bool { return os.RemoveAll(h.Dir) == nil })
+	for _, pid := range processes(h.Dir, "rank") {
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+	}
+	gone(t, h.Dir, 5*time.Second)
+	if in, err := h.Wait(t.Context()); err != nil || in.Err == nil {
+		t.Errorf("%+v, %v", in, err)
+	}
+	if _, err := os.Stat(h.Dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the directory came back: %v", err)
+	}
+}
+
 // TestManyAtOnce launches several runs in the same second.
 func TestManyAtOnce(t *testing.T) {
 	s := NewStore(t.TempDir())

@@ -9,7 +9,8 @@ import (
 // Device notes every call before it goes on to the device it wraps, and when it came back.
 type Device struct {
 	kernels.Device
-	w *Writer
+	w    *Writer
+	step int
 	// latest is the last operation handed to each stream but the compute stream, and at the one that
 	// an event stands behind: what a rank waits for is known by the event.
 	latest map[kernels.Stream]kernels.Label
@@ -23,6 +24,7 @@ func Wrap(dev kernels.Device, w *Writer) *Device {
 
 // SetStep notes the step that begins, counted from 1.
 func (d *Device) SetStep(step int) {
+	d.step = step
 	if d.w != nil {
 		d.w.SetStep(step)
 	}
@@ -37,7 +39,7 @@ func (d *Device) Do(c kernels.Call, op kernels.Op) error {
 		d.latest[c.Stream] = c.Label
 		return d.Device.Do(c, op)
 	}
-	d.w.Do(c.Label)
+	d.w.Set(d.step, c.Label)
 	err := d.Device.Do(c, op)
 	if err == nil {
 		d.w.Done() // after an error the note stays: this is where the rank was

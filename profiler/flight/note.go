@@ -81,9 +81,6 @@ func (w *Writer) Set(step int, l kernels.Label) {
 	w.s.op.set(&l, Running)
 }
 
-// Do notes an operation of the compute stream, within the step noted last.
-func (w *Writer) Do(l kernels.Label) { w.s.op.set(&l, Running) }
-
 // Done notes that the operation of the compute stream came back.
 func (w *Writer) Done() { w.s.op.mark(Done) }
 

@@ -2,7 +2,9 @@ package protocol
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 )
 
@@ -40,7 +42,8 @@ func WriteExit(runDir string, e ExitRecord) error {
 	if err != nil {
 		return fmt.Errorf("encode exit record of rank %d: %w", e.Rank, err)
 	}
-	if err := os.MkdirAll(ExitDir(runDir), DirMode); err != nil {
+	// Not MkdirAll: a run that was deleted underway must not come back as a directory without run.json.
+	if err := os.Mkdir(ExitDir(runDir), DirMode); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("exit record of rank %d: %w", e.Rank, err)
 	}
 	if err := WriteFile(ExitPath(runDir, e.Rank), append(data, '\n')); err != nil {
