@@ -90,7 +90,7 @@ type Model struct {
 
 // New makes the screen.
 func New() *Model {
-	m := &Model{loop: feed.Loop{Source: "live"}, logLoop: feed.Loop{Source: "live.log"}, cursor: -1, end: -1, smooth: 1, refData: map[string]reference{}, focus: paneStep}
+	m := &Model{loop: feed.Loop{Source: "live"}, logLoop: feed.Loop{Source: "live.log"}, cursor: -1, end: -1, refData: map[string]reference{}, focus: paneStep}
 	m.table = bindings()
 	return m
 }

@@ -47,7 +47,10 @@ func (m *Model) drawRanks(w, h int, wide bool) string {
 		}
 		lines = append(lines, m.rankLine(r, iw, wide, slower && slow.extra >= stragglerLimit && slow.rank == r.rank))
 	}
-	title := fmt.Sprintf("Ranks  %d", m.world())
+	title := fmt.Sprintf("%d ranks", m.world())
+	if n := reporting(ranks); n < m.world() && len(ranks) <= followRanks {
+		title = fmt.Sprintf("%d of %d ranks report", n, m.world())
+	}
 	if wide {
 		title += "   busy = CPU or GPU time, spinning counts   work = compute share of the step"
 	} else if w > 60 {
@@ -66,6 +69,16 @@ func healthNanos(ranks []rankStat) int64 {
 		newest = max(newest, ranks[i].seenNanos)
 	}
 	return newest
+}
+
+// reporting counts the ranks that have written a step.
+func reporting(ranks []rankStat) (n int) {
+	for i := range ranks {
+		if ranks[i].last >= 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // gpus reports whether any rank of a page runs on a GPU.
@@ -155,19 +168,24 @@ func (m *Model) rankState(r rankStat) string {
 	return ""
 }
 
-// notes are the lines below the ranks: why the run ended, who is slow, the host.
-func (m *Model) notes(wide bool) []string {
-	t, s := m.env.Theme, m.shown()
-	var out []string
-	if m.err != nil {
-		out = append(out, t.Bad.Paint(t.Glyphs.Cross+" "+layout.Clean(m.err.Error())))
-	}
-	if m.run.Err != nil {
-		out = append(out, t.Bad.Paint(t.Glyphs.Cross+" "+layout.Clean(m.run.Err.Error())))
+// failure says why reading or the run went wrong.
+func (m *Model) failure() (out []string) {
+	t := m.env.Theme
+	for _, err := range []error{m.err, m.run.Err} {
+		if err != nil {
+			out = append(out, t.Bad.Paint(t.Glyphs.Cross+" "+layout.Clean(err.Error())))
+		}
 	}
 	if m.run.Cause != "" && m.run.State != runner.Finished {
-		out = append(out, t.Bad.Paint(m.stateSign()+": "+layout.Clean(m.run.Cause)))
+		out = append(out, m.stateSign()+t.Bad.Paint(": "+layout.Clean(m.run.Cause)))
 	}
+	return out
+}
+
+// notes are the lines below the ranks: what went wrong, who is slow, the host.
+func (m *Model) notes(wide bool) []string {
+	t, s := m.env.Theme, m.shown()
+	out := m.failure()
 	if line := m.stragglerLine(s.ranks, wide); line != "" {
 		out = append(out, line)
 	}
@@ -254,7 +272,9 @@ func (m *Model) drawParts(w, h int, wide bool) string {
 	if s.newest.CommBytes >= 0 {
 		rate += "  " + format.Bytes(s.newest.CommBytes) + " communicated per step"
 	}
-	lines = append(lines, t.Dim.Paint(strings.TrimSpace(rate)))
+	if wide {
+		lines = append(lines, t.Dim.Paint(strings.TrimSpace(rate)))
+	}
 	return m.frame(paneParts, title, note, strings.Join(lines, "\n"), w, h)
 }
 

@@ -8,7 +8,8 @@ func (m *Model) narrow(r layout.Rect) string {
 	need := 2 + 1 + min(pageRanks, max(1, m.world())) + len(m.notes(false))
 	top, rest := r.Top(layout.Clamp(need, 5, max(5, r.H/2)))
 	columns := rest.Columns(layout.Part{Weight: 1}, layout.Part{Weight: 1})
-	rows := rest.Rows(layout.Part{Weight: 1}, layout.Part{Weight: 1})
+	bars := 2 + 1 + len(m.references()) + 2
+	rows := rest.Rows(layout.Part{Min: layout.Clamp(bars, 5, max(5, rest.H-5))}, layout.Part{Weight: 1})
 	right := paneStep
 	if m.showLog {
 		right = paneLog
@@ -17,11 +18,18 @@ func (m *Model) narrow(r layout.Rect) string {
 	return layout.Stack(m.pane(paneRanks, top.W, top.H, false), layout.Beside(left, m.pane(right, columns[1].W, rest.H, false)))
 }
 
-// tiny shows the focused pane and, where there is room, the breakdown above it.
+// tiny shows the focused pane and, where there is room, the breakdown above it;
+// why a run ended comes first.
 func (m *Model) tiny(r layout.Rect) string {
+	cause := ""
+	if notes := m.failure(); len(notes) > 0 && m.focus != paneRanks {
+		var top layout.Rect
+		top, r = r.Top(1)
+		cause = layout.Fit(notes[0], top.W, top.H)
+	}
 	if r.H < 14 || m.focus == paneParts {
-		return m.pane(m.focus, r.W, r.H, false)
+		return layout.Stack(cause, m.pane(m.focus, r.W, r.H, false))
 	}
 	top, rest := r.Top(6)
-	return layout.Stack(m.pane(paneParts, top.W, top.H, false), m.pane(m.focus, rest.W, rest.H, false))
+	return layout.Stack(cause, m.pane(paneParts, top.W, top.H, false), m.pane(m.focus, rest.W, rest.H, false))
 }

@@ -78,11 +78,11 @@ func Legend(t theme.Theme, p Parts, w int) string {
 }
 
 // Values writes the parts in milliseconds behind their glyphs, on as many
-// lines of w cells as they need.
+// lines of w cells as they need; below 50 cells, as one line of figures over a
+// legend.
 func (p Parts) Values(t theme.Theme, w int) []string {
-	long := 0
 	if w < 50 {
-		long = 1
+		return p.short(t, w)
 	}
 	var words []string
 	for i, part := range chart.Breakdown(t, 0, 0, 0, 0, 0) {
@@ -90,13 +90,27 @@ func (p Parts) Values(t theme.Theme, w int) []string {
 		if i == 3 && !(v > 0) {
 			continue
 		}
-		word := part.Style.Paint(part.Glyph) + " " + names[i][long] + " " + format.Millis(v)
+		word := part.Style.Paint(part.Glyph) + " " + names[i][0] + " " + format.Millis(v)
 		if i == 2 && chart.Finite(p.Wait) && v > 0 {
 			word += " (wait " + format.Millis(p.Wait) + ", transfer " + format.Millis(max(0, v-p.Wait)) + ")"
 		}
 		words = append(words, word)
 	}
 	return wrap(words, w)
+}
+
+func (p Parts) short(t theme.Theme, w int) []string {
+	var figures, legend []string
+	for i, part := range chart.Breakdown(t, 0, 0, 0, 0, 0) {
+		v := p.list()[i]
+		if i == 3 && !(v > 0) {
+			continue
+		}
+		glyph := part.Style.Paint(part.Glyph)
+		figures = append(figures, glyph+" "+format.Digits(v*1e3))
+		legend = append(legend, glyph+names[i][1])
+	}
+	return []string{layout.Cut(strings.Join(figures, " "), w, ""), layout.Cut(strings.Join(legend, " "), w, "")}
 }
 
 // wrap puts words on lines of at most w cells; a word that is too long is cut.
