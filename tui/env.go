@@ -75,9 +75,15 @@ func stamp(dir string) int64 {
 // launcher starts runs that survive the UI and its terminal.
 func launcher(o Options) func(context.Context, experiment.Experiment) (string, error) {
 	return func(ctx context.Context, e experiment.Experiment) (string, error) {
-		h, err := runner.Launch(ctx, o.Store, e, runner.LaunchOptions{
-			Detach: true, Binary: o.Binary, Argv: os.Args, Versions: runner.Versions{Program: o.Version},
-		})
+		launch := runner.LaunchOptions{Versions: runner.Versions{Program: o.Version}}
+		if o.Prepare != nil {
+			var err error
+			if e, launch, err = o.Prepare(e); err != nil {
+				return "", err
+			}
+		}
+		launch.Detach, launch.Binary, launch.Argv = true, o.Binary, os.Args
+		h, err := runner.Launch(ctx, o.Store, e, launch)
 		if err != nil {
 			return "", err
 		}

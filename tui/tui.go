@@ -18,6 +18,7 @@ import (
 
 	_ "boost-tui/tui/early" // before bubbletea: no question to the terminal
 
+	"boost-tui/experiment"
 	"boost-tui/runner"
 	"boost-tui/tui/app"
 	"boost-tui/tui/safego"
@@ -29,9 +30,12 @@ import (
 
 // Options of the UI. The zero value of every field but Store is sensible.
 type Options struct {
-	Store    *runner.Store
-	Binary   string // program that agents and ranks are started from; empty: this one
-	Version  string // of the program, noted in runs
+	Store   *runner.Store
+	Binary  string // program that agents and ranks are started from; empty: this one
+	Version string // of the program, noted in runs
+	// Prepare looks at an experiment before it is launched, as `run` does, and says what the run's record
+	// keeps of it; nil: nothing is checked or added. It is called outside the UI's loop.
+	Prepare  func(experiment.Experiment) (experiment.Experiment, runner.LaunchOptions, error)
 	ReadOnly bool   // nothing can be launched, cancelled, deleted or changed
 	Theme    string // auto, dark, light or mono; empty: auto
 	ASCII    bool   // characters of 0x20-0x7e only, whatever the locale says

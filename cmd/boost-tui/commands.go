@@ -12,6 +12,7 @@ var commands = []func(*app) *cobra.Command{
 	newShow,
 	newLogs,
 	newAttach,
+	newExport,
 	newCancel,
 	newTag,
 	newRm,

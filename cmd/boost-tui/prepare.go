@@ -2,9 +2,11 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"boost-tui/experiment"
+	"boost-tui/kernels/cpu"
 	"boost-tui/planner"
 	"boost-tui/runner"
 	"boost-tui/trainer/data"
@@ -57,7 +59,39 @@ func checkData(e experiment.Experiment) (string, error) {
 	return path, s.Close()
 }
 
-// predicted is what the run's record keeps of the plan.
-func (p prepared) predicted() *runner.Predicted {
-	return &runner.Predicted{MemBytes: p.plan.Memory.Total, CommBytesPerStep: p.plan.StepBytes, FLOPs: float64(p.plan.FLOPs), Parameters: p.plan.Parameters}
+// launchOptions are what a run's record keeps of the plan and of the program.
+func (p prepared) launchOptions() (runner.LaunchOptions, error) {
+	blas, err := productLibrary()
+	if err != nil {
+		return runner.LaunchOptions{}, err
+	}
+	return runner.LaunchOptions{
+		Argv: os.Args,
+		Predicted: &runner.Predicted{MemBytes: p.plan.Memory.Total, CommBytesPerStep: p.plan.StepBytes,
+			FLOPs: float64(p.plan.FLOPs), Parameters: p.plan.Parameters},
+		Versions: runner.Versions{Program: thisVersion().String(), BLAS: blas},
+	}, nil
+}
+
+// prepareLaunch is prepare and launchOptions for the UI.
+func (a *app) prepareLaunch(e experiment.Experiment) (experiment.Experiment, runner.LaunchOptions, error) {
+	p, err := a.prepare(e)
+	if err != nil {
+		return e, runner.LaunchOptions{}, err
+	}
+	o, err := p.launchOptions()
+	return p.experiment, o, err
+}
+
+// productLibrary names the library that ranks of this machine compute products with.
+func productLibrary() (string, error) {
+	dev, err := cpu.Open(cpu.Options{})
+	if err != nil {
+		return "", err
+	}
+	libraries := dev.Info().Libraries
+	if err := dev.Close(); err != nil || len(libraries) == 0 {
+		return "", err
+	}
+	return libraries[0], nil
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -64,12 +63,13 @@ func newRun(a *app) *cobra.Command {
 	return cmd
 }
 
-func (a *app) launchOptions(p prepared, detach bool) runner.LaunchOptions {
-	return runner.LaunchOptions{Detach: detach, Argv: os.Args, Predicted: p.predicted(), Versions: runner.Versions{Program: thisVersion().String()}}
-}
-
 func (a *app) detach(ctx context.Context, s *runner.Store, p prepared) error {
-	h, err := runner.Launch(ctx, s, p.experiment, a.launchOptions(p, true))
+	o, err := p.launchOptions()
+	if err != nil {
+		return err
+	}
+	o.Detach = true
+	h, err := runner.Launch(ctx, s, p.experiment, o)
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,11 @@ func (a *app) detach(ctx context.Context, s *runner.Store, p prepared) error {
 // follow launches a run in front and shows its progress until it is over. An error says that there is no
 // such run; one that failed is in what is returned.
 func (a *app) follow(ctx context.Context, s *runner.Store, p prepared, title string) (runner.Info, error) {
-	h, err := runner.Launch(ctx, s, p.experiment, a.launchOptions(p, false))
+	o, err := p.launchOptions()
+	if err != nil {
+		return runner.Info{}, err
+	}
+	h, err := runner.Launch(ctx, s, p.experiment, o)
 	if err != nil {
 		return runner.Info{}, err
 	}

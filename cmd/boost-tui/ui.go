@@ -30,5 +30,6 @@ func (a *app) openUI(ctx context.Context, f uiFlags) error {
 	if err != nil {
 		return err
 	}
-	return tui.Run(ctx, tui.Options{Store: s, Version: thisVersion().String(), ReadOnly: f.readOnly, Theme: f.theme, ASCII: f.ascii, NoMouse: f.noMouse})
+	return tui.Run(ctx, tui.Options{Store: s, Version: thisVersion().String(), Prepare: a.prepareLaunch,
+		ReadOnly: f.readOnly, Theme: f.theme, ASCII: f.ascii, NoMouse: f.noMouse})
 }
