@@ -89,7 +89,7 @@ static bt_status block_free(bt_ctx *c, bt_block **list, void *p) {
 static bt_status mem_alloc(bt_ctx *c, uint64_t bytes, uint32_t flags, bt_ptr *out) {
   if (bytes > (uint64_t)1 << 46) return bt_fail(c->err, BT_ENOMEM, "%llu bytes", (unsigned long long)bytes);
   if (flags & BT_ALLOC_SYMMETRIC) return bt_segment_alloc(c->segment, bytes, out, c->err);
-  void *p;
+  void *p = NULL;
   bt_status status = block_new(c, &c->blocks, bytes, &p);
   if (!status) *out = (bt_ptr)(uintptr_t)p;
   return status;

@@ -17,6 +17,7 @@
 #endif
 #define VW (VBYTES / 4)
 typedef float vf __attribute__((vector_size(VBYTES), aligned(4), may_alias));
+typedef uint32_t vu __attribute__((vector_size(VBYTES), aligned(4), may_alias));
 typedef int32_t vi __attribute__((vector_size(VBYTES), aligned(4), may_alias));
 typedef float vh __attribute__((vector_size(VBYTES / 2), aligned(4), may_alias)); /* half a vector, of floats */
 typedef double vd __attribute__((vector_size(VBYTES), aligned(8)));
@@ -85,7 +86,7 @@ static inline vf vexp(vf x) {
   p = p * r + 1.6666665459e-1f;
   p = p * r + 5.0000001201e-1f;
   p = p * (r * r) + r + 1.0f;
-  vi scale = ((vi)t << 23) + 0x3f000000; /* 2^(n-1), so that n = 128 can be had */
+  vu scale = ((vu)t << 23) + 0x3f000000u; /* 2^(n-1), so that n = 128 can be had */
   vf y = p * (vf)scale * 2.0f;
   return vblend(over, vset(INFINITY), (vf)((vi)y & ~under));
 }
