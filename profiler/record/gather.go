@@ -17,6 +17,7 @@ type gather struct {
 	free    []*pendingStep
 	order   []int64
 	line    StepLine
+	walls   []int64 // scratch of aggregate
 	skipped int
 	badErr  error
 }
@@ -108,7 +109,7 @@ func (g *gather) flush(all bool, emit func(*RollupStep) error) error {
 		if !all && len(p.lines) < len(g.ranks) && s >= past && len(g.order)-i <= pendingMax {
 			break
 		}
-		r := aggregate(p)
+		r := g.aggregate(p)
 		delete(g.pending, s)
 		g.free = append(g.free, p)
 		g.last = s
@@ -134,13 +135,13 @@ func EachStep(ctx context.Context, dir string, yield func(*RollupStep) error) (s
 }
 
 // aggregate makes one record of the ranks' lines of a step.
-func aggregate(p *pendingStep) RollupStep {
+func (g *gather) aggregate(p *pendingStep) RollupStep {
 	first := &p.lines[0]
 	r := RollupStep{Step: first.Step, Ranks: len(p.lines), Slowest: p.ranks[0], TSNanos: Unknown,
 		WallMinNanos: Unknown, WallP50Nanos: Unknown, WallP95Nanos: Unknown, WallMaxNanos: Unknown,
 		Tokens: Unknown, CommBytes: Unknown, Collectives: Unknown, MemBytes: Unknown,
 		Loss: math.NaN(), GradNorm: math.NaN(), LR: math.NaN()}
-	var walls []int64
+	walls := g.walls[:0]
 	lossRank := math.MaxInt
 	for i := range p.lines {
 		l := &p.lines[i]
@@ -159,7 +160,7 @@ func aggregate(p *pendingStep) RollupStep {
 			r.Loss, r.GradNorm, r.LR = l.Loss, l.GradNorm, l.LR
 		}
 	}
-	if len(walls) > 0 {
+	if g.walls = walls; len(walls) > 0 {
 		slices.Sort(walls)
 		r.WallMinNanos, r.WallP50Nanos, r.WallP95Nanos = walls[0], walls[len(walls)/2], walls[(len(walls)*95)/100]
 	}

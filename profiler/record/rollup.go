@@ -119,36 +119,58 @@ func LastRollup(dir string, n int) ([]RollupStep, error) {
 // ReadRollup reads up to n records from index on; a negative index counts from the end. A run
 // without a rollup has none.
 func ReadRollup(dir string, index, n int) ([]RollupStep, error) {
+	var out []RollupStep
+	err := rangeRollup(context.Background(), dir, index, n, func(r *RollupStep) error {
+		out = append(out, *r)
+		return nil
+	})
+	return out, err
+}
+
+// EachRollup yields every record of the run's rollup in order. The record is overwritten by the next one.
+func EachRollup(ctx context.Context, dir string, yield func(*RollupStep) error) error {
+	return rangeRollup(ctx, dir, 0, math.MaxInt, yield)
+}
+
+// rollupAtOnce is how many records are read at once.
+const rollupAtOnce = 2048
+
+func rangeRollup(ctx context.Context, dir string, index, n int, yield func(*RollupStep) error) error {
 	path := RollupPath(dir)
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", path, err)
+		return fmt.Errorf("open %s: %w", path, err)
 	}
 	defer f.Close()
 	total, err := rollupLen(f)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return fmt.Errorf("%s: %w", path, err)
 	}
 	if index < 0 {
 		index = max(0, total+index)
 	}
 	n = max(0, min(n, total-index))
-	out := make([]RollupStep, n)
-	buf := make([]byte, min(n, 2048)*rollupRecord)
-	for i := 0; i < n; {
-		m := min(n-i, 2048)
-		if _, err := f.ReadAt(buf[:m*rollupRecord], rollupHeader+int64(index+i)*rollupRecord); err != nil {
-			return nil, fmt.Errorf("read %s: %w", path, err)
+	buf := make([]byte, min(n, rollupAtOnce)*rollupRecord)
+	var r RollupStep
+	for i := 0; i < n; i += rollupAtOnce {
+		if err := ctx.Err(); err != nil {
+			return err
 		}
-		for j := range m {
-			out[i+j].get(buf[j*rollupRecord:])
+		part := buf[:min(n-i, rollupAtOnce)*rollupRecord]
+		if _, err := f.ReadAt(part, rollupHeader+int64(index+i)*rollupRecord); err != nil {
+			return fmt.Errorf("read %s: %w", path, err)
 		}
-		i += m
+		for ; len(part) > 0; part = part[rollupRecord:] {
+			r.get(part)
+			if err := yield(&r); err != nil {
+				return err
+			}
+		}
 	}
-	return out, nil
+	return nil
 }
 
 // rollupLen checks the header and counts the whole records. A file that holds less than a header has none yet.
@@ -168,23 +190,4 @@ func rollupLen(f *os.File) (int, error) {
 		return 0, err
 	}
 	return int((info.Size() - rollupHeader) / rollupRecord), nil
-}
-
-// EachRollup yields every record of the run's rollup in order.
-func EachRollup(ctx context.Context, dir string, yield func(*RollupStep) error) error {
-	const batch = 8192
-	for i := 0; ; i += batch {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		list, err := ReadRollup(dir, i, batch)
-		if err != nil || len(list) == 0 {
-			return err
-		}
-		for j := range list {
-			if err := yield(&list[j]); err != nil {
-				return err
-			}
-		}
-	}
 }

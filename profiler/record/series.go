@@ -211,6 +211,7 @@ func (s *Series) Sample(n int) error {
 		return err
 	}
 	defer f.Close()
+	defer func(bad int) { s.bad = bad }(s.bad) // Refine counts
 	s.sample = s.sample[:0]
 	span := size - s.off
 	n = min(n, int(span/rollupRecord))

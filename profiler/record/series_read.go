@@ -85,7 +85,7 @@ func (s *Series) Columns(from, to int64, n int) []Column {
 	}
 	for i := range s.bins {
 		if c := &s.bins[i].col; c.Count > 0 && c.Last >= from && c.First <= to {
-			out[columnAt(from, to, n, (c.First+c.Last)/2)].merge(c)
+			out[columnAt(from, to, n, c.First+(c.Last-c.First)/2)].merge(c)
 		}
 	}
 	for _, p := range s.sample {
@@ -105,7 +105,8 @@ func (s *Series) Resolution() int64 { return s.width }
 // Zoom is Columns at full resolution: it reads the range's records again where the bins are
 // coarser than the columns. The cost is that of a few bins per column.
 func (s *Series) Zoom(from, to int64, n int) ([]Column, error) {
-	if n <= 0 || to < from || s.width == 1 || (to-from+1)/int64(n) >= 4*s.width || len(s.bins) == 0 || from > s.last {
+	perColumn := (float64(to) - float64(from) + 1) / float64(n)
+	if n <= 0 || to < from || s.width == 1 || perColumn >= float64(4*s.width) || from > s.last {
 		return s.Columns(from, to, n), nil
 	}
 	f, size, err := s.open()
@@ -113,10 +114,15 @@ func (s *Series) Zoom(from, to int64, n int) ([]Column, error) {
 		return nil, err
 	}
 	defer f.Close()
+	if len(s.bins) == 0 || to < s.base { // also when the file was replaced meanwhile
+		return s.Columns(from, to, n), nil
+	}
+	// What cannot be read was counted when it was read first.
+	defer func(bad int) { s.bad = bad }(s.bad)
 	out := columnsFor(from, to, n)
-	first := min(max(0, (from-s.base)/s.width), int64(len(s.bins)-1))
+	first := min((max(from, s.base)-s.base)/s.width, int64(len(s.bins)-1))
 	end := size
-	if next := (to-s.base)/s.width + 2; next < int64(len(s.bins)) {
+	if next := (to-s.base)/s.width + 1; next < int64(len(s.bins)) {
 		end = s.bins[next].off
 	}
 	for off := s.bins[first].off; off < end; {
@@ -151,7 +157,7 @@ func columnsFor(from, to int64, n int) []Column {
 }
 
 func columnAt(from, to int64, n int, step int64) int {
-	x := float64(min(max(step, from), to)-from) / float64(to-from+1)
+	x := (float64(min(max(step, from), to)) - float64(from)) / (float64(to) - float64(from) + 1)
 	return min(int(x*float64(n)), n-1)
 }
 

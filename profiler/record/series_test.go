@@ -185,6 +185,43 @@ func TestLastStepsAcrossBlocks(t *testing.T) {
 	}
 }
 
+// No content of a file and no range may break a chart.
+func FuzzSeries(f *testing.F) {
+	l := fullStep(3)
+	line := append(l.Append(nil), '\n')
+	f.Add(append(line, line...), false, int64(0), int64(9))
+	f.Add([]byte("{\"t\":\"step\",\"step\":9000000000000000000}\n\n{\"t\":\"step\",\"step\":1}\n"), false, int64(math.MinInt64), int64(math.MaxInt64))
+	r := RollupStep{Step: 4, Loss: 2}
+	f.Add(append(rollupHead(), make([]byte, 3*rollupRecord+5)...), true, int64(3), int64(3))
+	rec := make([]byte, rollupRecord)
+	r.put(rec)
+	f.Add(append(rollupHead(), rec...), true, int64(0), int64(100))
+	f.Fuzz(func(t *testing.T, data []byte, rolled bool, from, to int64) {
+		dir := t.TempDir()
+		path := StepsPath(dir, 0)
+		if rolled {
+			path = RollupPath(dir)
+		}
+		check(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		check(t, os.WriteFile(path, data, 0o644))
+		s, err := OpenSeries(dir)
+		if err != nil {
+			return
+		}
+		check(t, s.Sample(10))
+		s.Columns(from, to, 7)
+		for more := true; more; {
+			more = must(s.Refine(100))(t)
+		}
+		s.Columns(from, to, 7)
+		must(s.Zoom(from, to, 7))(t)
+		s.Range()
+		if _, err := EachStep(context.Background(), dir, func(*RollupStep) error { return nil }); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // The speeds that the screens count on: a million steps.
 func TestSeriesOfAMillionSteps(t *testing.T) {
 	if testing.Short() || raceEnabled {

@@ -72,7 +72,11 @@ func (t *Tailer) Poll(budget int, line func([]byte)) (more bool, err error) {
 		t.off, t.skip = 0, false
 	}
 	t.info = info
-	defer t.shrink()
+	defer func() {
+		if !more {
+			t.shrink()
+		}
+	}()
 	for budget > 0 && t.off < info.Size() {
 		n, err := t.chunk(f, min(int64(max(budget, 512)), info.Size()-t.off), line)
 		if err != nil {
@@ -86,7 +90,7 @@ func (t *Tailer) Poll(budget int, line func([]byte)) (more bool, err error) {
 	return t.off < info.Size(), nil
 }
 
-// shrink lets a large buffer go: there may be a thousand files to follow.
+// shrink lets a large buffer go once the file has been caught up with: there may be a thousand to follow.
 func (t *Tailer) shrink() {
 	if cap(t.buf) > 32<<10 {
 		t.buf = nil

@@ -105,7 +105,7 @@ func (s *Sampler) host(ctx context.Context, now time.Time) record.HealthLine {
 	l := record.NewHealthLine(record.KindHost, now.UnixNano())
 	if t, err := cpu.TimesWithContext(ctx, false); err == nil && len(t) == 1 {
 		if s.haveLast {
-			total, idle := t[0].Total()-s.lastCPU.Total(), (t[0].Idle+t[0].Iowait)-(s.lastCPU.Idle+s.lastCPU.Iowait)
+			total, idle := allTime(t[0])-allTime(s.lastCPU), (t[0].Idle+t[0].Iowait)-(s.lastCPU.Idle+s.lastCPU.Iowait)
 			if total > 0 {
 				l.CPUPercent = max(0, min(100, 100*(total-idle)/total))
 			}
@@ -124,6 +124,11 @@ func (s *Sampler) host(ctx context.Context, now time.Time) record.HealthLine {
 		}
 	}
 	return l
+}
+
+// allTime is the seconds of all cores; a guest's are within the user's.
+func allTime(t cpu.TimesStat) float64 {
+	return t.User + t.System + t.Idle + t.Nice + t.Iowait + t.Irq + t.Softirq + t.Steal
 }
 
 // sample is false once the process is gone.
