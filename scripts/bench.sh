@@ -41,20 +41,25 @@ if [ "$what" = all ] || [ "$what" = ui ]; then
 		echo "  skipped: python3 plays the terminal and is not installed"
 	else
 		go build -o "$work/ui" ./bench/ui || exit 1
-		mkdir "$work/empty"
+		mkdir -p "$work/empty" "$work/state/boost-tui"
+		# A session that was left on the screen Live: the UI opens the store's latest run there.
+		printf '{"schema":1,"screen":"live"}' >"$work/live.json"
+		session="cp $work/live.json $work/state/boost-tui/session.json"
+		export XDG_STATE_HOME=$work/state
 		measure "first frame, terminal that answers (ms)" 50 first_frame_ms --runs 5 --quit q,q -- "$bin" --runs "$work/empty"
 		measure "first frame, terminal that never answers (ms)" 50 first_frame_ms --runs 5 --mute --quit q,q -- "$bin" --runs "$work/empty"
 		measure "idle (percent of a core)" 0.5 cpu_pct_idle --idle 10 --quit q,q -- "$bin" --runs "$work/empty"
 		for n in 100000 1000000; do
 			"$work/ui" make "$work/$n" "$n" >/dev/null || exit 1
 			limit=200; [ "$n" = 1000000 ] && limit=500
-			measure "run of $n steps drawn (ms)" "$limit" ready_ms --runs 5 --quit q,q --ready "$n" -- "$bin" --runs "$work/$n"
-			measure "run of $n steps, memory (MB)" 60 peak_rss_mb --idle 2 --quit q,q --ready "$n" -- "$bin" --runs "$work/$n"
+			measure "run of $n steps drawn (ms)" "$limit" ready_ms --runs 5 --before "$session" --quit q,q --ready "[⠁-⣿].*step $n" -- "$bin" --runs "$work/$n"
+			measure "run of $n steps, every step looked at (ms)" "$limit" settled_ms --runs 5 --before "$session" --quit q,q --ready "[⠁-⣿].*step $n" -- "$bin" --runs "$work/$n"
+			measure "run of $n steps, memory (MB)" 60 peak_rss_mb --idle 2 --before "$session" --quit q,q --ready "step $n" -- "$bin" --runs "$work/$n"
 		done
 		"$work/ui" live "$work/live" 2000 5 >"$work/id" &
 		live=$!
 		for _ in $(seq 100); do [ -s "$work/id" ] && break; sleep 0.1; done
-		measure "live at 5 steps/s (percent of a core)" 3 cpu_pct_idle --idle 20 --quit q,q -- "$bin" --runs "$work/live"
+		measure "live at 5 steps/s (percent of a core)" 3 cpu_pct_idle --idle 20 --before "$session" --quit q,q --ready "step 2" -- "$bin" --runs "$work/live"
 		stop_live
 		for preset in 30b; do
 			/usr/bin/env python3 - "$bin" "$preset" <<-'PY'
