@@ -2,6 +2,7 @@ package tui
 
 import (
 	"boost-tui/tui/screen"
+	"boost-tui/tui/screen/compare"
 	"boost-tui/tui/screen/launch"
 	"boost-tui/tui/screen/live"
 	"boost-tui/tui/screen/runs"
@@ -9,5 +10,5 @@ import (
 
 // screens lists the screens in tab order.
 func screens() []screen.Screen {
-	return []screen.Screen{launch.New(), live.New(), runs.New()}
+	return []screen.Screen{launch.New(), live.New(), compare.New(), runs.New()}
 }

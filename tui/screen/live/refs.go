@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"boost-tui/profiler/compare"
-	"boost-tui/profiler/record"
 	"boost-tui/runner"
 	"boost-tui/tui/chart"
+	"boost-tui/tui/feed"
 	"boost-tui/tui/widget/stepbar"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -90,26 +90,15 @@ func readReference(ctx context.Context, in runner.Info) reference {
 	return r
 }
 
-// sampleLoss draws a run's loss from a sample of its steps: an overlay needs no more.
-func sampleLoss(dir string) (chart.Points, error) {
-	series, err := record.OpenSeries(dir)
-	if err != nil {
-		return chart.Points{}, err
-	}
-	if err := series.Sample(sampleSize); err != nil {
-		return chart.Points{}, err
-	}
-	first, last, ok := series.Range()
-	if !ok {
-		return chart.Points{}, nil
-	}
-	var p chart.Points
-	for _, c := range series.Columns(first, last, columns) {
+// sampleLoss is a run's loss as an overlay needs it.
+func sampleLoss(dir string) (p chart.Points, err error) {
+	cols, err := feed.Sample(dir)
+	for _, c := range cols {
 		if c.Count > 0 && chart.Finite(c.LossMean) {
 			p.X, p.Y = append(p.X, float64(c.Last)), append(p.Y, c.LossMean)
 		}
 	}
-	return p, nil
+	return p, err
 }
 
 // references lists those that are known, the baseline first.

@@ -1,0 +1,317 @@
+package compare
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"boost-tui/experiment"
+	profile "boost-tui/profiler/compare"
+	"boost-tui/tui/format"
+	"boost-tui/tui/keys"
+	"boost-tui/tui/layout"
+	"boost-tui/tui/msg"
+	"boost-tui/tui/widget/modal"
+	"boost-tui/tui/widget/stepbar"
+
+	tea "github.com/charmbracelet/bubbletea"
+)
+
+const group = "Compare"
+
+// action does what a key asks for; it gets the key's name, since several keys
+// may share a binding.
+type action func(*Model, string) tea.Cmd
+
+func bindings() keys.Table[action] {
+	bind := func(do action, hint, help string, names ...string) keys.Entry[action] {
+		return keys.Entry[action]{Binding: keys.Binding{Keys: names, Hint: hint, Help: help, Group: group}, Do: do}
+	}
+	return keys.Table[action]{
+		bind((*Model).askAdd, "add", "add a run", "a"),
+		bind((*Model).remove, "remove", "take the run out of the comparison", "x"),
+		bind((*Model).mark, "references", "measure against this run: baseline (full-rank), vanilla; again: no longer", "b", "v"),
+		bind((*Model).nextMetric, "metric", "what the bars show: step, tokens, bytes, memory, loss", "m"),
+		bind((*Model).askSort, "sort", "order by another figure", "o"),
+		bind((*Model).nextPane, "table/bars", "table alone, or with bars and curves; on a small terminal, the next pane", "t"),
+		bind((*Model).showDiff, "diff", "every key in which the run differs from the reference", "d"),
+		bind((*Model).details, "details", "every figure of the run", "enter"),
+		bind((*Model).showNotes, "", "what to know to trust the figures", "i"),
+		bind((*Model).export, "export", "write CSV files of these runs", "E"),
+		bind((*Model).copyRow, "copy", "copy the row", "y"),
+		bind((*Model).copyTable, "", "copy the table as Markdown", "Y"),
+		bind((*Model).reset, "", "back to the latest comparable full-rank, vanilla and btp runs", "0"),
+		bind((*Model).openLive, "", "show the run on screen Live", "l"),
+		bind((*Model).edit, "", "a new run like this one, in Launch", "R"),
+	}
+}
+
+// ids lists the compared runs in the order of the result.
+func (m *Model) ids() []string {
+	var ids []string
+	for _, r := range m.result.table.Rows {
+		ids = append(ids, r.ID)
+	}
+	return ids
+}
+
+// choose compares other runs.
+func (m *Model) choose(ids []string) tea.Cmd {
+	m.chosen = ids
+	return m.refresh()
+}
+
+// askAdd offers the store's other runs, the newest first.
+func (m *Model) askAdd(string) tea.Cmd {
+	have := m.ids()
+	var items []modal.Item
+	var ids []string
+	for i := len(m.infos) - 1; i >= 0; i-- {
+		in := m.infos[i]
+		if slices.Contains(have, in.ID) || in.Err != nil {
+			continue
+		}
+		e := in.Run.Experiment
+		note := fmt.Sprintf("%s %s tp%d  %s", e.Model.Variant, e.Parallel.Scheme, e.Parallel.TP, in.State)
+		items = append(items, modal.Item{Label: layout.Clean(in.ID), Note: layout.Clean(note)})
+		ids = append(ids, in.ID)
+	}
+	if len(items) == 0 {
+		return msg.Send(msg.Toast{Level: msg.Warn, Text: "there is no other run to add"})
+	}
+	return msg.Send(msg.Open{Modal: modal.Menu{Title: "Add a run", Items: items, Find: true}, Then: func(answer any) tea.Cmd {
+		i, ok := answer.(int)
+		if !ok {
+			return nil
+		}
+		cmd := m.choose(append(have, ids[i]))
+		m.cache = ""
+		return cmd
+	}})
+}
+
+func (m *Model) remove(string) tea.Cmd {
+	id := m.table.Cursor()
+	if id == "" {
+		return nil
+	}
+	if id == m.refs.Baseline || id == m.refs.Vanilla {
+		return msg.Send(msg.Toast{Level: msg.Warn, Text: "it is a reference: b or v takes that away first"})
+	}
+	rest := slices.DeleteFunc(m.ids(), func(x string) bool { return x == id })
+	if len(rest) == 0 {
+		return msg.Send(msg.Toast{Level: msg.Warn, Text: "it is the last one; 0 goes back to the latest comparable runs"})
+	}
+	return m.choose(rest)
+}
+
+func (m *Model) reset(string) tea.Cmd { return m.choose(nil) }
+
+func (m *Model) mark(key string) tea.Cmd {
+	id := m.table.Cursor()
+	if id == "" {
+		return nil
+	}
+	refs := m.refs
+	at := &refs.Baseline
+	if key == "v" {
+		at = &refs.Vanilla
+	}
+	if *at == id {
+		*at = ""
+	} else {
+		*at = id
+	}
+	// The rows stay what they are, whatever the new reference would choose.
+	m.chosen = m.ids()
+	return msg.Send(refs)
+}
+
+func (m *Model) nextMetric(string) tea.Cmd {
+	m.metric = (m.metric + 1) % len(metrics)
+	return nil
+}
+
+// nextPane: the wide layout has everything but can show the table alone; the
+// others show one pane below it.
+func (m *Model) nextPane(string) tea.Cmd {
+	if layout.ClassOf(m.drawn.W, m.drawn.H+3) == layout.Wide {
+		m.alone = !m.alone
+	} else {
+		m.lower = (m.lower + 1) % lowerPanes
+	}
+	return nil
+}
+
+func (m *Model) askSort(string) tea.Cmd {
+	items := make([]modal.Item, len(sorts))
+	for i, s := range sorts {
+		items[i] = modal.Item{Label: s.name}
+		if i == m.sort {
+			items[i].Note = "now; again turns it around"
+		}
+	}
+	return msg.Send(msg.Open{Modal: modal.Menu{Title: "Sort by", Items: items}, Then: func(answer any) tea.Cmd {
+		i, ok := answer.(int)
+		if !ok {
+			return nil
+		}
+		if i == m.sort {
+			m.down = !m.down
+		} else {
+			m.sort, m.down = i, strings.HasPrefix(sorts[i].name, "speed-up") || sorts[i].column == "tokens"
+		}
+		m.cache = ""
+		m.rebuild()
+		return nil
+	}})
+}
+
+func (m *Model) export(string) tea.Cmd { return m.env.AskExport(m.ids()) }
+
+func (m *Model) openLive(string) tea.Cmd {
+	if id := m.table.Cursor(); id != "" {
+		return msg.Send(msg.OpenRun{ID: id})
+	}
+	return nil
+}
+
+func (m *Model) edit(string) tea.Cmd {
+	in, ok := m.info(m.table.Cursor())
+	if !ok {
+		return nil
+	}
+	return msg.Send(msg.EditExperiment{Experiment: in.Run.Experiment})
+}
+
+// copyRow copies the row as fields with tabs between, as spreadsheets take it.
+func (m *Model) copyRow(string) tea.Cmd {
+	r, ok := m.row()
+	if !ok {
+		return nil
+	}
+	var heads, fields []string
+	for _, f := range m.figures(&r) {
+		heads, fields = append(heads, f[0]), append(fields, f[1])
+	}
+	return msg.Send(msg.Copy{Text: strings.Join(heads, "\t") + "\n" + strings.Join(fields, "\t") + "\n", What: "the row of " + r.ID})
+}
+
+func (m *Model) copyTable(string) tea.Cmd {
+	if len(m.result.table.Rows) == 0 {
+		return nil
+	}
+	return msg.Send(msg.Copy{Text: m.result.table.Markdown(), What: "the table as Markdown"})
+}
+
+// figures lists everything that is known of a row, name and value.
+func (m *Model) figures(r *profile.Row) [][2]string {
+	t := m.env.Theme
+	p := stepbar.Of(r.Breakdown)
+	both := func(s *profile.Speedup) string {
+		text := strings.TrimSpace(speedup(s, t.Glyphs.Times) + " " + speedupCI(s))
+		if s != nil && s.Verdict != "" {
+			text += " " + s.Verdict
+			if s.P != nil {
+				text += fmt.Sprintf(" (p %.2g)", *s.P)
+			}
+		}
+		return text
+	}
+	wait := format.Unknown
+	if b := r.Breakdown; b != nil {
+		wait = format.Millis(number(b.CommWait))
+	}
+	return [][2]string{{"run", layout.Clean(r.ID)}, {"variant", layout.Clean(r.Variant)}, {"scheme", layout.Clean(r.Scheme)}, {"tp", fmt.Sprint(r.TP)},
+		{"steps kept", fmt.Sprint(r.Kept)}, {"steps skipped", fmt.Sprint(r.Skipped)}, {"step median ms", format.Millis(number(r.StepTimeMedian))},
+		{"95 % interval ms", interval(r.CI, 1e3, 2)}, {"step mean ms", format.Millis(number(r.StepTimeMean))}, {"step p95 ms", format.Millis(number(r.StepTimeP95))},
+		{"tokens/s", tokens(r)}, {"vs full-rank", both(r.VsFull)}, {"vs vanilla", both(r.VsVanilla)},
+		{"compute alone ms", format.Millis(p.Compute)}, {"compute hiding comm ms", format.Millis(p.Hidden)}, {"exposed comm ms", format.Millis(p.Exposed)},
+		{"comm waiting ms", wait}, {"memory ms", format.Millis(p.Memory)}, {"idle ms", format.Millis(p.Idle)}, {"exposed comm", percent(exposedShare(r))},
+		{"bytes/step", size(r.CommBytesPerStep)}, {"peak memory", size(r.PeakMemory)}, {"loss", format.Digits(number(r.LossLast))}}
+}
+
+func (m *Model) details(string) tea.Cmd {
+	r, ok := m.row()
+	if !ok {
+		return nil
+	}
+	var lines []string
+	for _, f := range m.figures(&r) {
+		lines = append(lines, layout.Pad(f[0], 24)+f[1])
+	}
+	if r.SkipRule != "" {
+		lines = append(lines, "", "left out at the start: "+layout.Clean(r.SkipRule))
+	}
+	return msg.Send(msg.Open{Modal: modal.Text{Title: m.label(r.ID), Lines: lines}})
+}
+
+func (m *Model) showNotes(string) tea.Cmd {
+	lines := m.caveats()
+	if len(lines) == 0 {
+		lines = []string{"Nothing stands against these figures."}
+	}
+	return msg.Send(msg.Open{Modal: modal.Text{Title: "What to know", Lines: lines}})
+}
+
+// showDiff lists every key of the two experiments, those that differ first.
+func (m *Model) showDiff(string) tea.Cmd {
+	r, ok := m.explained()
+	if !ok {
+		return nil
+	}
+	base, ok := m.diffBase(&r)
+	if !ok {
+		return msg.Send(msg.Toast{Level: msg.Warn, Text: "there is nothing to hold it against"})
+	}
+	a, okA := m.info(base.ID)
+	b, okB := m.info(r.ID)
+	if !okA || !okB {
+		return nil
+	}
+	return msg.Send(msg.Open{Modal: modal.Text{Title: m.label(base.ID) + " and " + m.label(r.ID), Lines: cleanAll(diffLines(a.Run.Experiment, b.Run.Experiment, r.Differences))}})
+}
+
+// diffBase is the run that differences are told from.
+func (m *Model) diffBase(r *profile.Row) (profile.Row, bool) {
+	for _, id := range []string{m.result.table.Baseline, m.result.table.Vanilla} {
+		if id != r.ID {
+			if base, ok := m.find(id); ok {
+				return base, true
+			}
+		}
+	}
+	return profile.Row{}, false
+}
+
+// diffLines writes keys that differ, then what differs around them (hardware,
+// binary), then those that are equal.
+func diffLines(a, b experiment.Experiment, differences []profile.Difference) []string {
+	var differ, equal []string
+	seen := map[string]bool{}
+	for _, k := range experiment.Keys() {
+		x, y := a.Get(k.Name), b.Get(k.Name)
+		seen[k.Name] = true
+		if x == y {
+			equal = append(equal, fmt.Sprintf("  %-18s %s", k.Name, x))
+		} else {
+			differ = append(differ, fmt.Sprintf("%s %-18s %-22s %s", "≠", k.Name, orDash(x), orDash(y)))
+		}
+	}
+	for _, d := range differences {
+		if !seen[d.Name] {
+			differ = append(differ, fmt.Sprintf("%s %-18s %-22s %s", "≠", d.Name, orDash(d.Base), orDash(d.Run)))
+		}
+	}
+	if len(differ) == 0 {
+		differ = []string{"nothing differs"}
+	}
+	return append(append(differ, "", fmt.Sprintf("%d keys equal:", len(equal))), equal...)
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return format.Unknown
+	}
+	return s
+}

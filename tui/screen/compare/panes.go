@@ -1,0 +1,283 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	profile "boost-tui/profiler/compare"
+	"boost-tui/tui/chart"
+	"boost-tui/tui/format"
+	"boost-tui/tui/layout"
+	"boost-tui/tui/widget/panel"
+	"boost-tui/tui/widget/stepbar"
+)
+
+func partsOf(r *profile.Row) stepbar.Parts { return stepbar.Of(r.Breakdown) }
+
+// metric is what the bars can show beside the parts of a step.
+type metric struct {
+	name string
+	of   func(*profile.Row) float64 // nil: the parts of a step
+	text func(*profile.Row) string
+}
+
+var metrics = []metric{
+	{"step", nil, nil},
+	{"tokens per second", func(r *profile.Row) float64 { return number(r.TokensPerSecond) }, tokens},
+	{"bytes communicated per step", func(r *profile.Row) float64 { return integer(r.CommBytesPerStep) }, func(r *profile.Row) string { return size(r.CommBytesPerStep) }},
+	{"peak memory", func(r *profile.Row) float64 { return integer(r.PeakMemory) }, func(r *profile.Row) string { return size(r.PeakMemory) }},
+	{"loss", func(r *profile.Row) float64 { return number(r.LossLast) }, func(r *profile.Row) string { return format.Digits(number(r.LossLast)) }},
+}
+
+// ordered lists the rows in the table's order.
+func (m *Model) ordered() []profile.Row {
+	rows := append([]profile.Row{}, m.result.table.Rows...)
+	m.order(rows)
+	return rows
+}
+
+// rowLabel is a row's name before a bar: run and scheme.
+func (m *Model) rowLabel(r *profile.Row, w int) string {
+	scheme := layout.Clean(r.Scheme)
+	if w < 18 {
+		if s, ok := map[string]string{"full-rank": "full", "vanilla": "van"}[scheme]; ok {
+			scheme = s
+		}
+	}
+	return layout.Pad(layout.Cut(layout.Pad(m.label(r.ID), 6)+" "+scheme, w, ""), w)
+}
+
+// drawBars shows where each run's step goes on one scale, or another metric.
+func (m *Model) drawBars(w, h int) string {
+	iw, ih := panel.Inner(w, h)
+	t := m.env.Theme
+	k := metrics[m.metric]
+	rows := m.ordered()
+	labelW := 16
+	if iw < 60 {
+		labelW = 11
+	}
+	full := m.scale()
+	title, note := "Where a step goes", "mean, "+millisRange(full)
+	if k.of != nil {
+		title, note, full = strings.ToUpper(k.name[:1])+k.name[1:], "", 0
+		for i := range rows {
+			if v := k.of(&rows[i]); chart.Finite(v) {
+				full = max(full, v)
+			}
+		}
+	}
+	bar := max(4, iw-labelW-12)
+	var lines []string
+	var seen stepbar.Parts
+	for i := range rows {
+		r := &rows[i]
+		var line, value string
+		if k.of == nil {
+			p := partsOf(r)
+			seen.Memory = max(seen.Memory, p.Memory)
+			line, value = p.Bar(t, full, bar), format.Unknown
+			if p.Known() {
+				value = format.Millis(p.Sum())
+			}
+		} else {
+			line, value = chart.Bar(t, t.Series[0], k.of(r), full, bar, false), k.text(r)
+		}
+		lines = append(lines, m.rowLabel(r, labelW)+" "+line+" "+layout.PadLeft(value, 10))
+	}
+	legend := stepbar.Legend(t, seen, iw)
+	if k.of != nil {
+		legend = ""
+	}
+	lines = fitRows(lines, ih-extra(legend))
+	if legend != "" && ih > len(lines) {
+		if ih > len(lines)+1 {
+			lines = append(lines, "")
+		}
+		lines = append(lines, legend)
+	}
+	return panel.Panel{Title: title, Note: note}.View(t, strings.Join(lines, "\n"), w, h)
+}
+
+func extra(s string) int {
+	if s == "" {
+		return 0
+	}
+	return 1
+}
+
+// fitRows drops the rows that have no room and says how many.
+func fitRows(lines []string, room int) []string {
+	if len(lines) <= room || room < 1 {
+		return lines
+	}
+	return append(lines[:room-1:room-1], fmt.Sprintf("%d more", len(lines)-room+1))
+}
+
+// drawSpeed shows the speed-ups as bars with a mark at 1, and why below.
+func (m *Model) drawSpeed(w, h int) string {
+	iw, ih := panel.Inner(w, h)
+	lines, why := m.speedBars(iw), m.whyLines(true)
+	if len(lines)+1+len(why) > ih {
+		why = m.whyLines(false)
+	}
+	if len(lines)+1+len(why) > ih { // the reasons matter more
+		lines = fitRows(lines, max(1, ih-len(why)))
+	} else {
+		lines = append(lines, "")
+	}
+	lines = append(lines, why...)
+	return panel.Panel{Title: "Speed-up over " + m.speedBase()}.View(m.env.Theme, strings.Join(lines, "\n"), w, h)
+}
+
+// speedBase names what the speed-up bars are measured against.
+func (m *Model) speedBase() string {
+	if m.result.table.Baseline == "" && m.result.table.Vanilla != "" {
+		return "vanilla"
+	}
+	return "full-rank"
+}
+
+func (m *Model) speedBars(w int) []string {
+	t := m.env.Theme
+	rows := m.ordered()
+	of := func(r *profile.Row) float64 {
+		if m.speedBase() == "vanilla" {
+			return ratio(r.VsVanilla)
+		}
+		return ratio(r.VsFull)
+	}
+	most := 1.0
+	for i := range rows {
+		if v := of(&rows[i]); chart.Finite(v) {
+			most = max(most, v)
+		}
+	}
+	const labelW = 11
+	bar := max(4, w-labelW-8)
+	var lines []string
+	for i := range rows {
+		r := &rows[i]
+		v := of(r)
+		value := format.Ratio(v, t.Glyphs.Times)
+		if !r.Comparable {
+			value = m.sign(r) + value
+		}
+		lines = append(lines, m.rowLabel(r, labelW)+" "+m.speedBar(v, most, bar)+" "+layout.PadLeft(value, 6))
+	}
+	return lines
+}
+
+// speedBar is a bar with a mark where the speed-up is 1.
+func (m *Model) speedBar(v, most float64, w int) string {
+	t := m.env.Theme
+	g := t.Glyphs
+	at := layout.Clamp(int(math.Round(float64(w)/most))-1, 0, w-1)
+	n := 0
+	if chart.Finite(v) {
+		n = layout.Clamp(int(math.Round(float64(w)*v/most)), 0, w)
+	}
+	var b strings.Builder
+	style := t.Good
+	if chart.Finite(v) && v < 1 {
+		style = t.Warn
+	}
+	run := func(from, to int) {
+		fill := max(0, min(to, n)-from)
+		b.WriteString(style.Paint(strings.Repeat(g.Full, fill)) + strings.Repeat(" ", max(0, to-from-fill)))
+	}
+	run(0, at)
+	b.WriteString(t.Dim.Paint(g.V))
+	run(at+1, w)
+	return b.String()
+}
+
+// drawCurves lays the runs' step times, or losses, over each other.
+func (m *Model) drawCurves(w, h int) string {
+	iw, ih := panel.Inner(w, h)
+	t := m.env.Theme
+	loss := metrics[m.metric].name == "loss"
+	title := "Step time ms"
+	if loss {
+		title = "Loss"
+	}
+	line := chart.Line{Mode: chart.ModeOf(t), Theme: t, NoCursor: true, XName: "step"}
+	var legend []string
+	for i, r := range m.ordered() {
+		c := m.result.curves[r.ID]
+		p := c.step
+		if loss {
+			p = c.loss
+		}
+		if p.Len() == 0 {
+			continue
+		}
+		style := t.Series[i%len(t.Series)]
+		glyph := rune("*o+x#%"[i%6])
+		line.Series = append(line.Series, chart.Series{Points: p, Style: style, Glyph: glyph})
+		mark := t.Glyphs.H
+		if t.ASCII {
+			mark = string(glyph)
+		}
+		legend = append(legend, style.Paint(mark+" ")+m.label(r.ID)+" "+layout.Clean(r.Scheme))
+	}
+	if len(line.Series) == 0 {
+		return panel.Panel{Title: title}.View(t, t.Dim.Paint("no steps"), w, h)
+	}
+	rows := line.Draw(iw, max(1, ih-1))
+	return panel.Panel{Title: title + " over the steps"}.View(t, strings.Join(rows, "\n")+"\n"+strings.Join(legend, "  "), w, h)
+}
+
+// drawDiff shows in what the explained row differs from the reference.
+func (m *Model) drawDiff(w, h int) string {
+	iw, ih := panel.Inner(w, h)
+	t := m.env.Theme
+	r, ok := m.explained()
+	title := "Config diff"
+	var lines []string
+	if base, have := m.diffBase(&r); ok && have {
+		title += "  " + m.label(base.ID) + " " + t.Glyphs.Right + " " + m.label(r.ID)
+		lines = m.diffTable(&r, &base, iw)
+	} else {
+		lines = []string{t.Dim.Paint("no reference to differ from")}
+	}
+	lines = fitRows(lines, max(1, ih-1))
+	lines = append(lines, t.Dim.Paint("d shows every key"))
+	return panel.Panel{Title: title}.View(t, strings.Join(lines, "\n"), w, h)
+}
+
+func (m *Model) diffTable(r, base *profile.Row, w int) []string {
+	t := m.env.Theme
+	col := layout.Clamp((w-13)/2-1, 4, 24)
+	a, okA := m.info(base.ID)
+	b, okB := m.info(r.ID)
+	if !okA || !okB {
+		return nil
+	}
+	ca, okA := asCandidate(a)
+	cb, okB := asCandidate(b)
+	if !okA || !okB {
+		return nil
+	}
+	all, against := profile.Differences(&ca.run, &cb.run)
+	bad := map[string]bool{}
+	for _, d := range against {
+		bad[d.Name] = true
+	}
+	var lines []string
+	for _, d := range all {
+		cut := func(s string) string {
+			return layout.Pad(layout.Cut(orDash(layout.Clean(s)), col, t.Glyphs.Ellipsis), col)
+		}
+		line := layout.Pad(d.Name, 12) + " " + cut(d.Base) + " " + cut(d.Run)
+		if bad[d.Name] {
+			line = t.Warn.Paint(line + t.Glyphs.Warn)
+		}
+		lines = append(lines, line)
+	}
+	if len(lines) == 0 {
+		lines = []string{t.Dim.Paint("nothing that matters differs")}
+	}
+	return lines
+}

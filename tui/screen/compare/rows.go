@@ -1,0 +1,258 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	profile "boost-tui/profiler/compare"
+	"boost-tui/profiler/stats"
+	"boost-tui/tui/chart"
+	"boost-tui/tui/format"
+	"boost-tui/tui/layout"
+	"boost-tui/tui/widget/stepbar"
+	"boost-tui/tui/widget/table"
+)
+
+// columns of the table; those with the largest Drop go first where room is
+// short. The details (enter) have everything.
+func columns() []table.Column {
+	return []table.Column{
+		{ID: "run", Title: "run", Width: 6}, {ID: "variant", Title: "variant", Width: 7}, {ID: "scheme", Title: "scheme", Width: 9},
+		{ID: "tp", Title: "tp", Width: 2, Right: true, Drop: 4}, {ID: "rank", Title: "r", Width: 4, Right: true, Drop: 5},
+		{ID: "step", Title: "step ms", Width: 7, Right: true}, {ID: "ci", Title: "95 % interval", Width: 14, Drop: 8}, {ID: "p95", Title: "p95", Width: 7, Right: true, Drop: 10},
+		{ID: "tokens", Title: "tok/s", Width: 7, Right: true, Drop: 3}, {ID: "full", Title: "vs full", Width: 7, Right: true}, {ID: "fullci", Title: "interval", Width: 12, Drop: 7},
+		{ID: "vanilla", Title: "vs van", Width: 7, Right: true}, {ID: "vanillaci", Title: "interval", Width: 12, Drop: 6}, {ID: "exposed", Title: "exp.comm", Width: 8, Right: true, Drop: 1},
+		{ID: "bytes", Title: "bytes/step", Width: 10, Right: true, Drop: 2}, {ID: "memory", Title: "memory", Width: 8, Right: true, Drop: 2}, {ID: "loss", Title: "loss", Width: 6, Right: true, Drop: 2},
+		{ID: "n", Title: "n", Width: 4, Right: true, Drop: 9},
+	}
+}
+
+// sorts are what the rows can be ordered by; the first keeps references first.
+var sorts = []struct {
+	name, column string
+	of           func(*profile.Row) float64
+}{
+	{"references first", "", nil},
+	{"step time", "step", func(r *profile.Row) float64 { return number(r.StepTimeMedian) }},
+	{"tokens per second", "tokens", func(r *profile.Row) float64 { return number(r.TokensPerSecond) }},
+	{"speed-up over full-rank", "full", func(r *profile.Row) float64 { return ratio(r.VsFull) }},
+	{"speed-up over vanilla", "vanilla", func(r *profile.Row) float64 { return ratio(r.VsVanilla) }},
+	{"exposed communication", "exposed", exposedShare},
+	{"bytes per step", "bytes", func(r *profile.Row) float64 { return integer(r.CommBytesPerStep) }},
+	{"memory", "memory", func(r *profile.Row) float64 { return integer(r.PeakMemory) }},
+	{"loss", "loss", func(r *profile.Row) float64 { return number(r.LossLast) }},
+}
+
+// number is a figure or NaN.
+func number(v *float64) float64 {
+	if v == nil {
+		return math.NaN()
+	}
+	return *v
+}
+
+func integer(v *int64) float64 {
+	if v == nil {
+		return math.NaN()
+	}
+	return float64(*v)
+}
+
+func ratio(s *profile.Speedup) float64 {
+	if s == nil {
+		return math.NaN()
+	}
+	return s.Ratio
+}
+
+// exposedShare is the exposed communication as a share of the mean step.
+func exposedShare(r *profile.Row) float64 {
+	p := stepbar.Of(r.Breakdown)
+	if sum := p.Sum(); sum > 0 {
+		return p.Exposed / sum
+	}
+	return math.NaN()
+}
+
+// rebuild puts the result's rows into the table, in order.
+func (m *Model) rebuild() {
+	rows := slices.Clone(m.result.table.Rows)
+	m.order(rows)
+	out := make([]table.Row, len(rows))
+	for i := range rows {
+		out[i] = m.tableRow(&rows[i])
+	}
+	m.table.Columns[0].Width = 6
+	for i := range rows {
+		m.table.Columns[0].Width = max(m.table.Columns[0].Width, min(20, layout.Width(m.label(rows[i].ID))+2))
+	}
+	m.table.Sort, m.table.Down = sorts[m.sort].column, m.down
+	m.table.SetRows(out)
+}
+
+// order sorts rows; what is not known goes last.
+func (m *Model) order(rows []profile.Row) {
+	of := sorts[m.sort].of
+	slices.SortStableFunc(rows, func(a, b profile.Row) int {
+		if of == nil {
+			return cmp.Compare(m.place(a.ID), m.place(b.ID))
+		}
+		x, y := of(&a), of(&b)
+		switch {
+		case math.IsNaN(x) && math.IsNaN(y):
+			return 0
+		case math.IsNaN(x):
+			return 1
+		case math.IsNaN(y):
+			return -1
+		case m.down:
+			x, y = y, x
+		}
+		return cmp.Compare(x, y)
+	})
+}
+
+// place orders the references before the others.
+func (m *Model) place(id string) int {
+	switch id {
+	case m.result.table.Baseline:
+		return 0
+	case m.result.table.Vanilla:
+		return 1
+	}
+	return 2
+}
+
+// label names a run in a few cells: by its name, else by the ending of its id
+// that tells runs apart.
+func (m *Model) label(id string) string {
+	if in, ok := m.info(id); ok && in.Run.Name != "" {
+		return layout.Clean(in.Run.Name)
+	}
+	if i := strings.LastIndexByte(id, '-'); i >= 0 && i < len(id)-1 && len(id) > 12 {
+		return "#" + layout.Clean(id[i+1:])
+	}
+	return layout.Clean(id)
+}
+
+// weak reports whether a run's figures are too few for a verdict.
+func weak(r *profile.Row) bool { return r.Short || r.Kept < stats.VerdictSteps }
+
+func (m *Model) tableRow(r *profile.Row) table.Row {
+	t := m.env.Theme
+	dim := table.Cell{}.Style
+	if weak(r) || !r.Comparable {
+		dim = t.Dim
+	}
+	in, _ := m.info(r.ID)
+	rank := t.Glyphs.Dash
+	if k := in.Run.Experiment.Model.Rank; k > 0 {
+		rank = strconv.Itoa(k)
+	}
+	cell := func(s string) table.Cell { return table.Cell{Text: s} }
+	grey := func(s string) table.Cell { return table.Cell{Text: s, Style: dim} }
+	loss := format.Unknown
+	if r.LossLast != nil {
+		loss = chart.Value(*r.LossLast)
+	}
+	name := m.label(r.ID)
+	if !in.State.Over() && in.ID != "" {
+		name += " " + t.Glyphs.Running
+	}
+	return table.Row{ID: r.ID, Sign: m.sign(r), Cells: []table.Cell{cell(name), cell(layout.Clean(r.Variant)), cell(layout.Clean(r.Scheme)), cell(strconv.Itoa(r.TP)), cell(rank),
+		cell(format.Millis(number(r.StepTimeMedian))), grey(interval(r.CI, 1e3, 1)), cell(format.Millis(number(r.StepTimeP95))), cell(tokens(r)),
+		grey(speedup(r.VsFull, t.Glyphs.Times)), grey(speedupCI(r.VsFull)), grey(speedup(r.VsVanilla, t.Glyphs.Times)), grey(speedupCI(r.VsVanilla)),
+		cell(percent(exposedShare(r))), cell(size(r.CommBytesPerStep)), cell(size(r.PeakMemory)), cell(loss), cell(strconv.Itoa(r.Kept) + m.shortMark(r))}}
+}
+
+// sign is B or V for a reference, ≠ for a run that cannot be compared, ~ for a
+// short one.
+func (m *Model) sign(r *profile.Row) string {
+	g := m.env.Theme.Glyphs
+	switch {
+	case !r.Comparable && m.env.Theme.ASCII:
+		return g.Warn
+	case !r.Comparable:
+		return "≠"
+	case r.ID == m.result.table.Baseline:
+		return g.Baseline
+	case r.ID == m.result.table.Vanilla:
+		return g.Vanilla
+	case weak(r):
+		return "~"
+	}
+	return " "
+}
+
+func (m *Model) shortMark(r *profile.Row) string {
+	if weak(r) {
+		return "~"
+	}
+	return ""
+}
+
+func tokens(r *profile.Row) string {
+	if r.TokensPerSecond == nil {
+		return format.Unknown
+	}
+	return format.Count(int64(*r.TokensPerSecond + 0.5))
+}
+
+func size(v *int64) string {
+	if v == nil {
+		return format.Unknown
+	}
+	return format.Bytes(*v)
+}
+
+func percent(v float64) string {
+	if !chart.Finite(v) {
+		return format.Unknown
+	}
+	return strconv.FormatFloat(v*100, 'f', 1, 64) + " %"
+}
+
+func interval(ci []float64, scale float64, decimals int) string {
+	if len(ci) != 2 {
+		return format.Unknown
+	}
+	return fmt.Sprintf("[%.*f, %.*f]", decimals, ci[0]*scale, decimals, ci[1]*scale)
+}
+
+// speedup writes a ratio; ~ says that it proves nothing.
+func speedup(s *profile.Speedup, times string) string {
+	if s == nil {
+		return format.Unknown
+	}
+	text := format.Ratio(s.Ratio, times)
+	if s.Verdict == "~" {
+		text = "~" + text
+	}
+	return text
+}
+
+func speedupCI(s *profile.Speedup) string {
+	if s == nil || len(s.CI) != 2 || s.CI[0] == s.CI[1] {
+		return ""
+	}
+	return interval(s.CI, 1, 2)
+}
+
+// best is the fastest row that can be compared and has enough steps.
+func (m *Model) best() (profile.Row, bool) {
+	var best profile.Row
+	found := false
+	for _, r := range m.result.table.Rows {
+		if !r.Comparable || weak(&r) || r.StepTimeMedian == nil {
+			continue
+		}
+		if !found || *r.StepTimeMedian < *best.StepTimeMedian {
+			best, found = r, true
+		}
+	}
+	return best, found && len(m.result.table.Rows) > 1
+}

@@ -1,0 +1,163 @@
+package compare
+
+import (
+	"fmt"
+	"strings"
+
+	"boost-tui/tui/format"
+	"boost-tui/tui/layout"
+	"boost-tui/tui/widget/panel"
+)
+
+// View draws the screen; the drawing is kept until something changes.
+func (m *Model) View(r layout.Rect) string {
+	if m.cache != "" && m.drawn == r {
+		return m.cache
+	}
+	m.drawn = r
+	m.cache = layout.Fit(m.draw(r), r.W, r.H)
+	return m.cache
+}
+
+func (m *Model) draw(r layout.Rect) string {
+	if len(m.result.table.Rows) == 0 {
+		return m.drawEmpty()
+	}
+	switch layout.ClassOf(r.W, r.H+3) { // the root keeps three lines for itself
+	case layout.Wide:
+		return m.wide(r)
+	case layout.Narrow:
+		return m.narrow(r)
+	}
+	return m.tiny(r)
+}
+
+func (m *Model) drawEmpty() string {
+	t := m.env.Theme
+	lines := []string{""}
+	switch {
+	case m.result.err != nil:
+		lines = append(lines, t.Bad.Paint("  "+t.Glyphs.Cross+" "+layout.Clean(m.result.err.Error())), "", "  a adds another run, 0 goes back to the latest comparable ones.")
+	case m.busy:
+		lines = append(lines, t.Dim.Paint("  reading the runs"+t.Glyphs.Ellipsis))
+	default:
+		lines = append(lines, "  Nothing to compare yet.", "", "  A finished full-rank, vanilla and btp run of the same model appear here by",
+			"  themselves. Launch (1) starts all three with A. Or mark runs in Runs (5)", "  with space and press c.")
+	}
+	for _, line := range m.result.missing {
+		lines = append(lines, t.Warn.Paint("  "+t.Glyphs.Warn+" "+layout.Clean(line)))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Status says what is compared with what.
+func (m *Model) Status() string {
+	n := len(m.result.table.Rows)
+	if n == 0 {
+		return ""
+	}
+	parts := []string{fmt.Sprintf("%d runs", n)}
+	if m.result.auto {
+		parts[0] += " (the latest comparable ones)"
+	}
+	if id := m.result.table.Baseline; id != "" {
+		parts = append(parts, "baseline "+m.label(id))
+	} else {
+		parts = append(parts, "no full-rank baseline: b marks one")
+	}
+	if id := m.result.table.Vanilla; id != "" {
+		parts = append(parts, "vanilla "+m.label(id))
+	}
+	if in, ok := m.info(m.result.table.Rows[0].ID); ok {
+		e := in.Run.Experiment
+		parts = append(parts, layout.Clean(fmt.Sprintf("%s seq %d micro-batch %d", e.Model.Size, e.Step.Seq, e.Step.MicroBatch)))
+	}
+	if m.busy {
+		parts = append(parts, "reading"+m.env.Theme.Glyphs.Ellipsis)
+	}
+	return strings.Join(parts, "  ")
+}
+
+// notes are the lines below the table: the best, and what to know. room bounds
+// them; the best stays.
+func (m *Model) notes(room int) []string {
+	t := m.env.Theme
+	lines := m.caveats()
+	if line := m.bestLine(); line != "" {
+		lines = append([]string{line}, lines...)
+	}
+	if len(lines) > room && room > 1 {
+		lines = append(lines[:room-1], t.Dim.Paint(fmt.Sprintf("%d more notes: i shows them", len(lines)-room+1)))
+	}
+	return lines[:max(0, min(room, len(lines)))]
+}
+
+// caveats are what must be known to trust the figures.
+func (m *Model) caveats() (lines []string) {
+	t := m.env.Theme
+	for _, line := range m.result.missing {
+		lines = append(lines, t.Warn.Paint(t.Glyphs.Warn+" "+layout.Clean(line)))
+	}
+	for _, line := range m.result.table.Notes() {
+		for _, r := range m.result.table.Rows { // short names, as in the table
+			line = strings.ReplaceAll(line, r.ID, m.label(r.ID))
+		}
+		lines = append(lines, t.Dim.Paint(layout.Clean(line)))
+	}
+	return lines
+}
+
+func (m *Model) bestLine() string {
+	t := m.env.Theme
+	best, ok := m.best()
+	if !ok {
+		if len(m.result.table.Rows) > 1 {
+			return t.Dim.Paint("no best: too few steps, or nothing comparable")
+		}
+		return ""
+	}
+	text := fmt.Sprintf("best: %s %s %s", m.label(best.ID), layout.Clean(best.Variant), layout.Clean(best.Scheme))
+	if s := best.VsFull; s != nil && best.ID != m.result.table.Baseline {
+		text += "  " + speedup(s, t.Glyphs.Times) + " " + speedupCI(s) + " vs full-rank"
+	}
+	if s := best.VsVanilla; s != nil && best.ID != m.result.table.Vanilla {
+		text += "  " + speedup(s, t.Glyphs.Times) + " " + speedupCI(s) + " vs vanilla"
+	}
+	return t.Good.Paint(text)
+}
+
+// drawTable frames the table with its notes.
+func (m *Model) drawTable(w, h int) string {
+	iw, ih := panel.Inner(w, h)
+	notes := m.notes(max(1, min(4, ih-1-len(m.result.table.Rows))))
+	body := layout.Stack(m.table.View(m.env.Theme, iw, max(2, ih-len(notes)), true), strings.Join(notes, "\n"))
+	title := "Schemes side by side   median step, warm-up left out"
+	if w < 100 {
+		title = "Schemes  median ms, warm-up left out"
+	}
+	return panel.Panel{Title: title, Note: sortNote(m.sort), Focused: true}.View(m.env.Theme, body, w, h)
+}
+
+func sortNote(i int) string {
+	if i == 0 {
+		return ""
+	}
+	return "sort: " + sorts[i].name
+}
+
+// tableHeight is what the table needs of h lines.
+func (m *Model) tableHeight(h, notes int) int {
+	need := 2 + 1 + len(m.result.table.Rows) + min(notes, len(m.notes(notes)))
+	return layout.Clamp(need, 5, max(5, h/2))
+}
+
+// scale is the longest of the mean steps, in seconds.
+func (m *Model) scale() float64 {
+	full := 0.0
+	for i := range m.result.table.Rows {
+		full = max(full, partsOf(&m.result.table.Rows[i]).Sum())
+	}
+	return full
+}
+
+func millisRange(full float64) string { return "0–" + format.Millis(full) + " ms" }

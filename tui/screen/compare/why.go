@@ -1,0 +1,172 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	profile "boost-tui/profiler/compare"
+	"boost-tui/tui/chart"
+	"boost-tui/tui/format"
+	"boost-tui/tui/widget/stepbar"
+)
+
+// delta is one part of the difference of two mean steps, in seconds; negative
+// where the run is faster than the base.
+type delta struct {
+	name    string
+	seconds float64
+	note    string
+	of      bool // a part of the line above, not of the sum
+}
+
+// whyParts splits the difference of two mean steps into the parts of a step.
+// The parts that are not marked "of" sum to the difference exactly: every step
+// is the sum of its parts. ok is false where a breakdown is not known.
+func whyParts(run, base *profile.Row) (total float64, parts []delta, ok bool) {
+	a, b := stepbar.Of(run.Breakdown), stepbar.Of(base.Breakdown)
+	if !a.Known() || !b.Known() {
+		return 0, nil, false
+	}
+	note := ""
+	if run.CommBytesPerStep != nil && base.CommBytesPerStep != nil && *base.CommBytesPerStep > 0 {
+		change := (float64(*run.CommBytesPerStep)/float64(*base.CommBytesPerStep) - 1) * 100
+		note = "bytes " + signed(change, 0) + " %"
+	}
+	// A part that one of the two lacks counts as nothing there, as in its bar.
+	or0 := func(v float64) float64 {
+		if !chart.Finite(v) {
+			return 0
+		}
+		return v
+	}
+	parts = []delta{{name: "exposed comm", seconds: or0(a.Exposed) - or0(b.Exposed), note: note}}
+	if chart.Finite(a.Wait) && chart.Finite(b.Wait) {
+		parts = append(parts, delta{name: "waiting", seconds: a.Wait - b.Wait, of: true},
+			delta{name: "transfer", seconds: a.Exposed - a.Wait - (b.Exposed - b.Wait), of: true})
+	}
+	parts = append(parts, delta{name: "compute alone", seconds: or0(a.Compute) - or0(b.Compute)},
+		delta{name: "compute hiding comm", seconds: or0(a.Hidden) - or0(b.Hidden)},
+		delta{name: "memory", seconds: or0(a.Memory) - or0(b.Memory)},
+		delta{name: "idle", seconds: or0(a.Idle) - or0(b.Idle)})
+	return a.Sum() - b.Sum(), parts, true
+}
+
+// signed writes a number with its sign, and no sign for what rounds to zero.
+func signed(v float64, decimals int) string {
+	s := strconv.FormatFloat(math.Abs(v), 'f', decimals, 64)
+	switch zero := strconv.FormatFloat(0, 'f', decimals, 64); {
+	case s == zero:
+		return s
+	case v < 0:
+		return "−" + s
+	}
+	return "+" + s
+}
+
+// signedMillis writes seconds as milliseconds with two decimals where small.
+func signedMillis(seconds float64, decimals int) string { return signed(seconds*1e3, decimals) }
+
+// decimalsFor is how many decimals milliseconds of this size need.
+func decimalsFor(seconds float64) int {
+	if math.Abs(seconds) < 0.01 {
+		return 2
+	}
+	return 1
+}
+
+// against is the run that the row is explained against: the vanilla reference,
+// or the baseline where the row is that itself or there is none.
+func (m *Model) against(r *profile.Row) (profile.Row, string, bool) {
+	for _, ref := range []struct{ id, name string }{{m.result.table.Vanilla, "vanilla"}, {m.result.table.Baseline, "full-rank"}} {
+		if ref.id == "" || ref.id == r.ID {
+			continue
+		}
+		if base, ok := m.find(ref.id); ok {
+			return base, ref.name, true
+		}
+	}
+	return profile.Row{}, "", false
+}
+
+// explained is the row that the panels below the table are about: the one
+// under the cursor, or, while that is a reference, the best.
+func (m *Model) explained() (profile.Row, bool) {
+	r, ok := m.row()
+	if ok && r.ID != m.result.table.Baseline && r.ID != m.result.table.Vanilla {
+		return r, true
+	}
+	if best, found := m.best(); found && best.ID != m.result.table.Vanilla && best.ID != m.result.table.Baseline {
+		return best, true
+	}
+	return r, ok
+}
+
+// whyLines explains the difference; whole has what its parts are made of too.
+func (m *Model) whyLines(whole bool) []string {
+	t := m.env.Theme
+	r, ok := m.explained()
+	if !ok {
+		return nil
+	}
+	base, name, ok := m.against(&r)
+	if !ok {
+		return []string{t.Dim.Paint("mark a reference with b or v to see why")}
+	}
+	total, parts, ok := whyParts(&r, &base)
+	if !ok {
+		return []string{t.Dim.Paint("no breakdown: why is not known")}
+	}
+	decimals := decimalsFor(total)
+	verb := "is faster than"
+	if total >= 0 {
+		verb = "is slower than"
+	}
+	lines := []string{fmt.Sprintf("why %s %s %s by %s ms a step:", m.label(r.ID), verb, name, format.Millis(math.Abs(total)))}
+	for _, p := range parts {
+		if p.of && !whole {
+			continue
+		}
+		indent := "  "
+		if p.of {
+			indent = "    of it "
+		}
+		line := fmt.Sprintf("%-24s %9s", indent+p.name, signedMillis(p.seconds, decimals))
+		if p.note != "" {
+			line += "  " + p.note
+		}
+		if p.of {
+			line = t.Dim.Paint(line)
+		}
+		lines = append(lines, line)
+	}
+	return append(lines, fmt.Sprintf("%-24s %9s", "  sum", signedMillis(total, decimals)))
+}
+
+// whyShort is the same in one line.
+func (m *Model) whyShort() string {
+	r, ok := m.explained()
+	if !ok {
+		return ""
+	}
+	base, name, ok := m.against(&r)
+	if !ok {
+		return ""
+	}
+	total, parts, ok := whyParts(&r, &base)
+	if !ok {
+		return ""
+	}
+	sums := map[string]float64{}
+	for _, p := range parts {
+		if !p.of {
+			sums[shortNames[p.name]] += p.seconds
+		}
+	}
+	decimals := decimalsFor(total)
+	return fmt.Sprintf("%s vs %s %s ms = comm %s, compute %s, idle %s", m.label(r.ID), name, signedMillis(total, decimals),
+		signedMillis(sums["comm"], decimals), signedMillis(sums["compute"], decimals), signedMillis(sums["idle"], decimals))
+}
+
+// shortNames are the three parts of the one-line form; memory joins idle.
+var shortNames = map[string]string{"exposed comm": "comm", "compute alone": "compute", "compute hiding comm": "compute", "memory": "idle", "idle": "idle"}
