@@ -63,7 +63,7 @@ func rate(v *float64) string {
 	return strconv.FormatFloat(*v, 'f', 0, 64)
 }
 
-func number3(v *float64, decimals int) string {
+func decimal(v *float64, decimals int) string {
 	if v == nil {
 		return unknown
 	}

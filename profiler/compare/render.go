@@ -47,8 +47,13 @@ func (t Table) Markdown() string {
 	return b.String()
 }
 
+// speeds names the runs only where variant and scheme do not tell them apart: ids are long.
 func (t Table) speeds() grid {
-	g := grid{title: "Speed", left: 2, head: []string{"variant", "scheme", "n", "step ms", "95 % interval", "p95", "tok/s", "vs full-rank", "vs vanilla", "loss", "run"}}
+	g := grid{title: "Speed", left: 2, head: []string{"variant", "scheme", "n", "step ms", "95 % interval", "p95", "tok/s", "vs full-rank", "vs vanilla", "loss"}}
+	named := t.ambiguous()
+	if named {
+		g.head = append(g.head, "run")
+	}
 	for i := range t.Rows {
 		r := &t.Rows[i]
 		mark := ""
@@ -57,9 +62,25 @@ func (t Table) speeds() grid {
 		}
 		g.rows = append(g.rows, []string{plain(r.Variant), plain(r.Scheme), strconv.Itoa(r.Kept), millis(r.StepTimeMedian), interval(r.CI, 1e3),
 			millis(r.StepTimeP95), rate(r.TokensPerSecond), mark + r.VsFull.String(), mark + r.VsVanilla.String(),
-			number3(r.LossLast, 4), plain(r.ID)})
+			decimal(r.LossLast, 4)})
+		if named {
+			g.rows[i] = append(g.rows[i], plain(r.ID))
+		}
 	}
 	return g
+}
+
+// ambiguous reports whether two rows have the same variant and scheme.
+func (t Table) ambiguous() bool {
+	seen := map[[2]string]bool{}
+	for i := range t.Rows {
+		k := [2]string{t.Rows[i].Variant, t.Rows[i].Scheme}
+		if seen[k] {
+			return true
+		}
+		seen[k] = true
+	}
+	return false
 }
 
 func (t Table) parts() grid {

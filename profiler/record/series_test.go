@@ -75,7 +75,7 @@ func TestSeriesAgreesWithTheSteps(t *testing.T) {
 	}
 }
 
-func checkColumns(t *testing.T, name string, from, to int64, cols []Column) {
+func checkColumns(t testing.TB, name string, from, to int64, cols []Column) {
 	t.Helper()
 	total := 0
 	for i, c := range cols {
@@ -222,42 +222,43 @@ func FuzzSeries(f *testing.F) {
 	})
 }
 
-// The speeds that the screens count on: a million steps.
-func TestSeriesOfAMillionSteps(t *testing.T) {
-	if testing.Short() || raceEnabled {
-		t.Skip("writes half a gigabyte")
-	}
+// The speeds that the screens count on, at a million steps.
+func BenchmarkSeriesOfAMillionSteps(b *testing.B) {
 	const n = 1_000_000
-	dir := t.TempDir()
-	writeSteps(t, dir, 0, n)
+	dir := b.TempDir()
+	writeSteps(b, dir, 0, n)
 	before := heap()
-	s := must(OpenSeries(dir))(t)
+	s := must(OpenSeries(dir))(b)
 	start := time.Now()
-	check(t, s.Sample(400))
-	cols := s.Columns(0, n-1, 200)
+	check(b, s.Sample(400))
+	s.Columns(0, n-1, 200)
 	sampled := time.Since(start)
 	for more := true; more; {
-		more = must(s.Refine(4 << 20))(t)
+		more = must(s.Refine(4 << 20))(b)
 	}
 	full := time.Since(start)
-	checkColumns(t, "from step lines", 0, n-1, s.Columns(0, n-1, 200))
-	grown := heap() - before
-	t.Logf("step lines: sampled in %v, complete in %v, %d kB kept, %d columns", sampled, full, grown>>10, len(cols))
-	if sampled > 100*time.Millisecond*slack || full > 5*time.Second*slack || grown > 10<<20 {
-		t.Errorf("too slow or too large")
+	checkColumns(b, "from step lines", 0, n-1, s.Columns(0, n-1, 200))
+	kept := heap() - before
+	runtime.KeepAlive(s)
+	rollUp(b, dir, 0)
+	var rolled time.Duration
+	for b.Loop() {
+		start = time.Now()
+		s = must(OpenSeries(dir))(b)
+		must(s.Refine(math.MaxInt))(b)
+		checkColumns(b, "from the rollup", 0, n-1, s.Columns(0, n-1, 200))
+		rolled = time.Since(start)
 	}
-	rollUp(t, dir, 0)
-	s = must(OpenSeries(dir))(t)
-	start = time.Now()
-	must(s.Refine(math.MaxInt))(t)
-	checkColumns(t, "from the rollup", 0, n-1, s.Columns(0, n-1, 200))
-	t.Logf("rollup: complete in %v", time.Since(start))
-	if d := time.Since(start); d > 150*time.Millisecond*slack {
-		t.Errorf("the rollup took %v", d)
+	b.ReportMetric(sampled.Seconds()*1e3, "ms/sample")
+	b.ReportMetric(full.Seconds()*1e3, "ms/lines")
+	b.ReportMetric(rolled.Seconds()*1e3, "ms/rollup")
+	b.ReportMetric(float64(kept)/1e6, "MB/kept")
+	if sampled > 100*time.Millisecond*slack || full > 5*time.Second*slack || kept > 10<<20 || rolled > 150*time.Millisecond*slack {
+		b.Errorf("sample %v, lines %v, rollup %v, %d bytes kept: too slow or too large", sampled, full, rolled, kept)
 	}
 }
 
-// slack keeps a loaded machine from failing the test; the figures are in the log.
+// slack keeps a loaded machine from failing the benchmark; its figures say more.
 const slack = 5
 
 func heap() int64 {
