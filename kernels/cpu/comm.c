@@ -65,7 +65,7 @@ static void find_dead(bt_comm *c, uint64_t want) {
   for (int r = 0; r < c->n; r++) {
     bt_seg_member *m = &c->slot->member[r];
     uint32_t present = atomic_load(&m->present);
-    if (!present || (want && atomic_load(&m->arrived) >= want)) continue;
+    if (!present || present == 3 || (want && atomic_load(&m->arrived) >= want)) continue;
     if (present == 2) { bt_comm_fail(c->slot, BT_ECOMM, "rank %d of %.31s has left", r, c->slot->name); return; }
     if (m->pid == getpid()) continue;
     uint64_t started = 0;

@@ -13,7 +13,7 @@ typedef struct { uint64_t seq; int32_t parts, pad; char label[BT_LABEL]; bt_seg_
 
 typedef struct {
   _Alignas(64) _Atomic uint64_t arrived; /* barriers that this rank has come to */
-  _Alignas(64) _Atomic uint32_t present; /* 1 joined, 2 left */
+  _Alignas(64) _Atomic uint32_t present; /* 3 joining: what follows is being written, 1 joined, 2 left */
   int32_t pid, world_rank;
   uint64_t started;                      /* of the process, in clock ticks: a pid may be taken anew */
   bt_seg_call call;
