@@ -16,6 +16,7 @@ if [ "$what" = all ] || [ "$what" = train ]; then
 	echo
 	echo "== training, and the cost of watching it"
 	go test -run '^$' -bench . -benchtime 1x -timeout 30m ./bench
+	go test -run '^$' -bench Instrumentation -benchtime 5s ./profiler
 fi
 
 # measure NAME LIMIT FIELD ARGS...: one run of ptybench, one of its figures.

@@ -122,17 +122,27 @@ func (p program) onlyRun() string {
 // reaches waits until a run has done so many steps.
 func (p program) reaches(dir string, step int64) {
 	p.t.Helper()
-	p.eventually(20*time.Second, "step "+strconv.FormatInt(step, 10), func() bool {
-		last, err := record.LastSteps(record.StepsPath(dir, 0), 1)
-		return err == nil && len(last) == 1 && last[0].Step >= step
-	})
+	p.eventually(20*time.Second, "step "+strconv.FormatInt(step, 10), func() bool { return p.stepOf(dir) >= step })
+}
+
+// stepOf is the last step that rank 0 has written down; 0: none.
+func (p program) stepOf(dir string) int64 {
+	p.t.Helper()
+	last, err := record.LastSteps(record.StepsPath(dir, 0), 1)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if len(last) == 0 {
+		return 0
+	}
+	return last[0].Step
 }
 
 func (p program) eventually(within time.Duration, what string, ok func() bool) {
 	p.t.Helper()
 	for end := time.Now().Add(within); !ok(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
-			p.t.Fatalf("no %s within %s", what, within)
+			p.t.Fatalf("%s: not within %s", what, within)
 		}
 	}
 }
