@@ -8,6 +8,8 @@ import (
 
 	"boost-tui/experiment"
 	"boost-tui/planner"
+	"boost-tui/profiler/compare"
+	"boost-tui/profiler/export"
 	"boost-tui/runner"
 	"boost-tui/tui/app"
 	"boost-tui/tui/screen"
@@ -26,7 +28,7 @@ func tabs() []statusbar.Tab {
 
 // build makes the root model for this process and terminal. It reads one small
 // file, the session, and nothing else: the first frame must not wait.
-func build(o Options, log *logFile, term *terminal.Terminal) (*app.Model, error) {
+func build(o Options, screens []screen.Screen, log *logFile, term *terminal.Terminal) (*app.Model, error) {
 	looks, err := themeOptions(o)
 	if err != nil {
 		return nil, err
@@ -42,11 +44,11 @@ func build(o Options, log *logFile, term *terminal.Terminal) (*app.Model, error)
 	w, h := term.Size()
 	options := app.Options{
 		Env: screen.Env{
-			Store: o.Store, Launch: launcher(o), Cancel: canceller(o.Store),
+			Store: o.Store, Launch: launcher(o), Cancel: canceller(o.Store), Export: exporter(o.Store), Summary: compare.SummarizeContext,
 			Plan: func(e experiment.Experiment) (*planner.Plan, error) { return planner.New(e, planner.ThisMachine()) }, Machine: planner.ThisMachine,
 			Theme: theme.New(looks), Now: time.Now, After: after, ReadOnly: o.ReadOnly, Host: host, WorkDir: work, Logf: log.Printf,
 		},
-		Screens: screens(), Tabs: tabs(), Width: w, Height: h, Getenv: os.Getenv,
+		Screens: screens, Tabs: tabs(), Width: w, Height: h, Getenv: os.Getenv,
 		RootChanged: func() int64 { return stamp(o.Store.Root) },
 	}
 	if dir := stateDir(os.Getenv); dir != "" {
@@ -95,5 +97,16 @@ func canceller(s *runner.Store) func(context.Context, string) error {
 	return func(ctx context.Context, id string) error {
 		_, err := runner.Cancel(ctx, s, id, "cancelled in the UI")
 		return err
+	}
+}
+
+// exporter writes what `boost-tui export` writes.
+func exporter(s *runner.Store) func(context.Context, []string, string, bool) ([]string, error) {
+	return func(ctx context.Context, ids []string, to string, force bool) ([]string, error) {
+		dirs := make([]string, len(ids))
+		for i, id := range ids {
+			dirs[i] = s.Dir(id)
+		}
+		return export.Export(ctx, dirs, to, force)
 	}
 }

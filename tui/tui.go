@@ -22,6 +22,7 @@ import (
 	"boost-tui/runner"
 	"boost-tui/tui/app"
 	"boost-tui/tui/safego"
+	"boost-tui/tui/screen"
 	"boost-tui/tui/terminal"
 	"boost-tui/tui/theme"
 
@@ -46,7 +47,9 @@ type Options struct {
 const closeWait = 200 * time.Millisecond
 
 // Run shows the UI on the process's terminal until the user leaves or ctx ends.
-func Run(ctx context.Context, o Options) (err error) {
+func Run(ctx context.Context, o Options) error { return run(ctx, o, screens()) }
+
+func run(ctx context.Context, o Options, screens []screen.Screen) error {
 	log, err := openLog(os.Getenv)
 	if err != nil {
 		return err
@@ -61,7 +64,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		return errors.Join(err, term.Leave())
 	}
 	painter := terminal.NewPainter(term.Out)
-	model, err := build(o, log, term)
+	model, err := build(o, screens, log, term)
 	if err == nil {
 		err = loop(ctx, model, term, painter)
 	}
@@ -87,7 +90,9 @@ func crashOf(m *app.Model) *safego.Panic {
 // loop runs the program until it ends.
 func loop(ctx context.Context, model *app.Model, term *terminal.Terminal, painter *terminal.Painter) error {
 	p := &program{model: model, painter: painter}
-	p.paint()
+	if p.paint() != nil {
+		return nil // the crash is the error
+	}
 	t := tea.NewProgram(p, tea.WithContext(ctx), tea.WithInput(term.In), tea.WithOutput(term.Out), tea.WithoutRenderer())
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGWINCH, syscall.SIGHUP)
@@ -146,8 +151,7 @@ func (p *program) View() string { return "" }
 func (p *program) Update(m tea.Msg) (tea.Model, tea.Cmd) {
 	if _, ok := m.(paintNow); ok {
 		p.waiting = false
-		p.paint()
-		return p, nil
+		return p, p.paint()
 	}
 	_, cmd := p.model.Update(m)
 	if p.model.Crash() != nil || p.waiting {
@@ -157,11 +161,12 @@ func (p *program) Update(m tea.Msg) (tea.Model, tea.Cmd) {
 		p.waiting = true
 		return p, tea.Batch(cmd, tea.Tick(wait, func(time.Time) tea.Msg { return paintNow{} }))
 	}
-	p.paint()
-	return p, cmd
+	return p, tea.Batch(cmd, p.paint())
 }
 
-func (p *program) paint() {
+// paint draws the model and hands the frame to the painter. A panic in a View
+// ends the program in order, as one in an Update does.
+func (p *program) paint() tea.Cmd {
 	p.last = time.Now()
 	w, h := p.model.Size()
 	if raw := p.model.TakeRaw(); len(raw) > 0 {
@@ -169,7 +174,12 @@ func (p *program) paint() {
 	}
 	fresh := p.model.Fresh() != p.fresh
 	p.fresh = p.model.Fresh()
-	p.painter.Paint(p.model.View(), w, h, fresh)
+	view := ""
+	if broken := safego.Call(func() { view = p.model.View() }); broken != nil {
+		return p.model.Fail(broken)
+	}
+	p.painter.Paint(view, w, h, fresh)
+	return nil
 }
 
 func themeOptions(o Options) (theme.Options, error) {

@@ -37,12 +37,13 @@ func guard(cmd tea.Cmd) tea.Cmd {
 // Update handles one message. A panic in it ends the program in order.
 func (m *Model) Update(in tea.Msg) (_ tea.Model, cmd tea.Cmd) {
 	if p := safego.Call(func() { cmd = m.update(in) }); p != nil {
-		return m, m.fail(p)
+		return m, m.Fail(p)
 	}
 	return m, guard(cmd)
 }
 
-func (m *Model) fail(p *safego.Panic) tea.Cmd {
+// Fail notes a panic and ends the program.
+func (m *Model) Fail(p *safego.Panic) tea.Cmd {
 	m.crash = p
 	m.env.Logf("%v\n%s", p, p.Stack)
 	return tea.Quit
@@ -51,7 +52,7 @@ func (m *Model) fail(p *safego.Panic) tea.Cmd {
 func (m *Model) update(in tea.Msg) tea.Cmd {
 	switch in := in.(type) {
 	case crashed:
-		return m.fail(in.panic)
+		return m.Fail(in.panic)
 	case tea.WindowSizeMsg:
 		m.w, m.h = in.Width, in.Height
 		m.fresh++

@@ -2,11 +2,11 @@ package screen
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	"boost-tui/experiment"
 	"boost-tui/planner"
+	"boost-tui/profiler/compare"
 	"boost-tui/runner"
 	"boost-tui/tui/theme"
 )
@@ -34,8 +34,8 @@ type Env struct {
 	// unless force is set, and returns the paths.
 	Export func(ctx context.Context, ids []string, to string, force bool) ([]string, error)
 
-	// Summary measures the run in a directory: the JSON of DESIGN.md's `run`.
-	Summary func(dir string) (json.RawMessage, error)
+	// Summary measures the run in a directory from its steps.
+	Summary func(ctx context.Context, dir string) (compare.Summary, error)
 	// Plan predicts a resolved experiment on this machine. It may take a second.
 	Plan func(experiment.Experiment) (*planner.Plan, error)
 	// Machine describes this machine; it reads files.

@@ -24,6 +24,7 @@ type Pty struct {
 	out     bytes.Buffer
 	paused  bool
 	ended   chan struct{}
+	drained chan struct{} // closed when everything written was read
 	err     error
 }
 
@@ -37,14 +38,13 @@ func StartPty(t testing.TB, w, h int, cmd *exec.Cmd) *Pty {
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0}
-	p := &Pty{Cmd: cmd, t: t, master: master, ended: make(chan struct{}), Started: time.Now()}
+	p := &Pty{Cmd: cmd, t: t, master: master, ended: make(chan struct{}), drained: make(chan struct{}), Started: time.Now()}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	slave.Close()
-	reader := make(chan struct{})
 	go func() {
-		defer close(reader)
+		defer close(p.drained)
 		p.read()
 	}()
 	go func() {
@@ -56,7 +56,7 @@ func StartPty(t testing.TB, w, h int, cmd *exec.Cmd) *Pty {
 		_ = cmd.Process.Kill() // it may be over
 		<-p.ended
 		master.Close()
-		<-reader
+		<-p.drained
 	})
 	return p
 }
@@ -144,6 +144,10 @@ func (p *Pty) Wait(limit time.Duration) int {
 	p.t.Helper()
 	select {
 	case <-p.ended:
+		select {
+		case <-p.drained:
+		case <-time.After(time.Second): // a paused reader
+		}
 		return p.Cmd.ProcessState.ExitCode()
 	case <-time.After(limit):
 		p.t.Fatalf("the program has not ended within %v", limit)

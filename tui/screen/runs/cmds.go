@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"boost-tui/profiler/compare"
 	"boost-tui/runner"
 	"boost-tui/tui/layout"
 	"boost-tui/tui/msg"
@@ -19,6 +20,8 @@ import (
 const (
 	cancelDeadline = 20 * time.Second
 	exportDeadline = 10 * time.Minute
+	// measureDeadline bounds the reading of a run's steps.
+	measureDeadline = time.Minute
 	// figuresAge is how old the figures of a running run may get.
 	figuresAge = 5 * time.Second
 )
@@ -27,7 +30,7 @@ type (
 	// measured is a run's figures, nil when there are none yet.
 	measured struct {
 		id, state string
-		fig       *figures
+		fig       *compare.Summary
 	}
 	// changed is the end of an action on the store.
 	changed struct {
@@ -77,11 +80,13 @@ func (m *Model) readFigures() tea.Cmd {
 		m.figures[r.ID] = known{k.fig, string(r.State), m.now()}
 		dir, state, read := r.Dir, string(r.State), m.env.Summary
 		return func() tea.Msg {
-			data, err := read(dir)
+			ctx, stop := context.WithTimeout(context.Background(), measureDeadline)
+			defer stop()
+			fig, err := read(ctx, dir)
 			if err != nil {
 				return measured{id: filepath.Base(dir), state: state}
 			}
-			return measured{filepath.Base(dir), state, parseFigures(data)}
+			return measured{filepath.Base(dir), state, &fig}
 		}
 	}
 	return nil

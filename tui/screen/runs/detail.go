@@ -5,10 +5,10 @@ import (
 	"strings"
 	"time"
 
-	"boost-tui/tui/chart"
 	"boost-tui/tui/format"
 	"boost-tui/tui/layout"
 	"boost-tui/tui/theme"
+	"boost-tui/tui/widget/stepbar"
 )
 
 // detail describes a run in lines of at most w cells; short leaves out what
@@ -69,19 +69,20 @@ func measuredLines(t theme.Theme, r run, w int, short bool) []string {
 	if f == nil || f.StepTimeMedian == nil {
 		return []string{t.Dim.Paint("nothing measured yet")}
 	}
-	b := f.Breakdown
-	parts := chart.Breakdown(t, b.Compute-b.Overlap, b.Overlap, b.CommExposed, b.Memory, b.Idle)
+	parts := stepbar.Of(f.Breakdown)
 	lines := []string{}
 	if !short {
-		lines = append(lines, "", "step "+format.Millis(*f.StepTimeMedian)+" ms (median)")
+		step := "step " + format.Millis(*f.StepTimeMedian) + " ms (median"
+		if f.Short {
+			step += ", short run"
+		}
+		lines = append(lines, "", step+")")
 	}
-	lines = append(lines, chart.Stack(parts, b.step(), max(1, min(w, 72))))
-	legend := fmt.Sprintf("%s compute %s (%s %s hide comm)  %s exposed %s  %s idle %s", t.Glyphs.Compute, format.Millis(b.Compute), t.Glyphs.Overlap, format.Millis(b.Overlap),
-		t.Glyphs.Exposed, format.Millis(b.CommExposed), t.Glyphs.Idle, format.Millis(b.Idle))
-	if b.Memory > 0 {
-		legend += fmt.Sprintf("  %s memory %s", t.Glyphs.Memory, format.Millis(b.Memory))
+	if parts.Known() {
+		width := max(1, min(w, 72))
+		lines = append(lines, parts.Bar(t, parts.Sum(), width))
+		lines = append(lines, parts.Values(t, width)...)
 	}
-	lines = append(lines, wrapped(t, t.Text, legend, w)...)
 	var more []string
 	if f.LossLast != nil {
 		more = append(more, "loss "+lossText(*f.LossLast))
@@ -89,8 +90,8 @@ func measuredLines(t theme.Theme, r run, w int, short bool) []string {
 	if f.TokensPerSecond != nil {
 		more = append(more, "tok/s "+format.Count(int64(*f.TokensPerSecond)))
 	}
-	if f.CommBytes != nil {
-		more = append(more, "sent "+format.Bytes(*f.CommBytes)+"/step")
+	if f.CommBytesPerStep != nil {
+		more = append(more, "sent "+format.Bytes(*f.CommBytesPerStep)+"/step")
 	}
 	if f.PeakMemory != nil {
 		more = append(more, "peak "+format.Bytes(*f.PeakMemory))

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"boost-tui/profiler/compare"
 	"boost-tui/tui/feed"
 	"boost-tui/tui/keys"
 	"boost-tui/tui/msg"
@@ -54,7 +55,7 @@ type Model struct {
 
 // known is a run's figures and the state they were read in.
 type known struct {
-	fig   *figures
+	fig   *compare.Summary
 	state string
 	at    time.Time
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"boost-tui/profiler/compare"
 	"boost-tui/runner"
 	"boost-tui/tui/format"
 	"boost-tui/tui/layout"
@@ -18,7 +19,7 @@ import (
 // run is a run as this screen sees it.
 type run struct {
 	runner.Info
-	fig *figures
+	fig *compare.Summary
 	now time.Time
 }
 

@@ -1,0 +1,4 @@
+package tui
+
+// RunScreens is Run with other screens.
+var RunScreens = run
