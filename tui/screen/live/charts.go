@@ -162,7 +162,7 @@ func (m *Model) drawChart(p pane, title string, k measure, line chart.Line, log 
 	var notes []string
 	if m.cursor >= 0 {
 		notes = append(notes, k.at(s.cols, m.cursor))
-	} else if n := s.newest; n.Step >= 0 && w > 60 {
+	} else if n := s.newest; n.Step >= 0 && w > 50 {
 		if from, to := m.window(); m.span > 0 {
 			notes = append(notes, fmt.Sprintf("steps %d–%d", from, to))
 		}

@@ -15,12 +15,19 @@ import (
 // start opens Live on the given runs, the last of which is shown.
 func start(t testing.TB, w, h int, runs ...testkit.RunDir) (*testkit.Driver, *testkit.Store) {
 	t.Helper()
+	d, store, _ := startScreen(t, w, h, runs...)
+	return d, store
+}
+
+func startScreen(t testing.TB, w, h int, runs ...testkit.RunDir) (*testkit.Driver, *testkit.Store, *live.Model) {
+	t.Helper()
 	root := t.TempDir()
 	store := &testkit.Store{}
 	for _, r := range runs {
 		store.Infos = append(store.Infos, r.Write(t, root))
 	}
-	return testkit.NewDriver(t, w, h, app.Options{Env: testkit.Env(t, store), Screens: testkit.One(live.New())}), store
+	m := live.New()
+	return testkit.NewDriver(t, w, h, app.Options{Env: testkit.Env(t, store), Screens: testkit.One(m)}), store, m
 }
 
 func btp(t testing.TB) testkit.RunDir {

@@ -51,14 +51,15 @@ func (m *Model) drawRanks(w, h int, wide bool) string {
 	if n := reporting(ranks); n < m.world() && len(ranks) <= followRanks {
 		title = fmt.Sprintf("%d of %d ranks report", n, m.world())
 	}
-	if wide {
-		title += "   busy = CPU or GPU time, spinning counts   work = compute share of the step"
-	} else if w > 60 {
-		title += "  busy: spins count  work = compute share"
-	}
 	note := m.age(healthNanos(ranks), 1)
 	if len(ranks) > pageRanks {
 		note = strings.TrimSpace(fmt.Sprintf("page %d of %d (n N)  %s", m.page+1, (len(ranks)-1)/pageRanks+1, note))
+	}
+	for _, meaning := range []string{"   busy = CPU or GPU time, spinning counts   work = compute share of the step", "  busy: spins count  work: compute share"} {
+		if layout.Width(title+meaning+note) < w-12 {
+			title += meaning
+			break
+		}
 	}
 	return m.frame(paneRanks, title, note, strings.Join(append(lines, notes...), "\n"), w, h)
 }
