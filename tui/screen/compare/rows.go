@@ -23,11 +23,11 @@ func columns() []table.Column {
 	return []table.Column{
 		{ID: "run", Title: "run", Width: 6}, {ID: "variant", Title: "variant", Width: 7}, {ID: "scheme", Title: "scheme", Width: 9},
 		{ID: "tp", Title: "tp", Width: 2, Right: true, Drop: 4}, {ID: "rank", Title: "r", Width: 4, Right: true, Drop: 5},
-		{ID: "step", Title: "step ms", Width: 7, Right: true}, {ID: "ci", Title: "95 % interval", Width: 14, Drop: 8}, {ID: "p95", Title: "p95", Width: 7, Right: true, Drop: 10},
-		{ID: "tokens", Title: "tok/s", Width: 7, Right: true, Drop: 3}, {ID: "full", Title: "vs full", Width: 7, Right: true}, {ID: "fullci", Title: "interval", Width: 12, Drop: 7},
-		{ID: "vanilla", Title: "vs van", Width: 7, Right: true}, {ID: "vanillaci", Title: "interval", Width: 12, Drop: 6}, {ID: "exposed", Title: "exp.comm", Width: 8, Right: true, Drop: 1},
-		{ID: "bytes", Title: "bytes/step", Width: 10, Right: true, Drop: 2}, {ID: "memory", Title: "memory", Width: 8, Right: true, Drop: 2}, {ID: "loss", Title: "loss", Width: 6, Right: true, Drop: 2},
-		{ID: "n", Title: "n", Width: 4, Right: true, Drop: 9},
+		{ID: "step", Title: "step ms", Width: 7, Right: true}, {ID: "ci", Title: "95 % interval", Width: 14, Drop: 9}, {ID: "p95", Title: "p95", Width: 7, Right: true, Drop: 6},
+		{ID: "tokens", Title: "tok/s", Width: 7, Right: true, Drop: 3}, {ID: "full", Title: "vs full", Width: 7, Right: true}, {ID: "fullci", Title: "interval", Width: 12, Drop: 8},
+		{ID: "vanilla", Title: "vs van", Width: 7, Right: true}, {ID: "vanillaci", Title: "interval", Width: 12, Drop: 7}, {ID: "exposed", Title: "exp.comm", Width: 8, Right: true, Drop: 1},
+		{ID: "bytes", Title: "bytes", Width: 8, Right: true, Drop: 2}, {ID: "memory", Title: "memory", Width: 8, Right: true, Drop: 2}, {ID: "loss", Title: "loss", Width: 6, Right: true, Drop: 2},
+		{ID: "n", Title: "n", Width: 4, Right: true, Drop: 10},
 	}
 }
 

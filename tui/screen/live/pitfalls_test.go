@@ -49,7 +49,7 @@ func TestEverySize(t *testing.T) {
 	for name, runs := range map[string][]testkit.RunDir{"empty": nil, "normal": {fullRank(t), btp(t)}, "failed": {failed(t)}, "nan": {nan}} {
 		d, _ := start(t, 80, 24, runs...)
 		d.Send(msg.References{Baseline: fullRank(t).ID})
-		for w := 20; w <= 250; w += 7 {
+		for w := 20; w <= 250; w += 13 {
 			for h := 5; h <= 80; h += 5 {
 				d.Resize(w, h)
 				testkit.CheckSize(t, fmt.Sprintf("%s %dx%d", name, w, h), d.View(), w, h)
