@@ -58,7 +58,7 @@ BODY(norm_bwd_stats) {
   }
 }
 
-/* Items are blocks of BT_NORM_BLOCK rows; each leaves its sum of the weight's gradient in f[5]'s scratch, whose address is i[7]. */
+/* Items are blocks of BT_NORM_BLOCK rows; each leaves its sum of the weight's gradient in a row of the floats at i[7]. */
 BODY(norm_bwd_apply) {
   OP;
   const float *weight = MAT(1);

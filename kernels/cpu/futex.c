@@ -1,6 +1,7 @@
-/* futex.c - sleeping, waking, clocks and error texts. */
+/* futex.c - threads, sleeping, waking, clocks and error texts. */
 #include "internal.h"
 #include <linux/futex.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/syscall.h>
@@ -28,4 +29,13 @@ bt_status bt_fail(char *err, bt_status status, const char *format, ...) {
   vsnprintf(err, BT_ERRLEN, format, ap);
   va_end(ap);
   return status;
+}
+
+int bt_thread(pthread_t *t, void *(*run)(void *), void *arg) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  int e = pthread_create(t, NULL, run, arg);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  return e;
 }

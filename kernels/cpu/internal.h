@@ -114,6 +114,7 @@ static inline void bt_pause(void) {
 #endif
 }
 /* futex.c */
+int bt_thread(pthread_t *, void *(*run)(void *), void *arg); /* no signal is delivered to it: they are Go's */
 void bt_futex_wait(_Atomic uint32_t *, uint32_t seen, int64_t ns, bool shared);
 void bt_futex_wake(_Atomic uint32_t *, int n, bool shared);
 #endif

@@ -96,7 +96,7 @@ bool bt_lane_init(bt_lane *l, bt_ctx *ctx, int workers, int spin) {
   if (!p->thread || !p->seat) return false;
   for (int i = 1; i < workers; i++) {
     p->seat[i] = (struct seat){p, {l, i}};
-    if (pthread_create(&p->thread[p->threads], NULL, worker, &p->seat[i])) return false;
+    if (bt_thread(&p->thread[p->threads], worker, &p->seat[i])) return false;
     p->threads++;
   }
   return true;

@@ -105,7 +105,7 @@ bt_status bt_stream_create(bt_ctx *c, bt_lane *lane, bt_stream **out) {
   if (lane) { s->eager = true; s->lane = lane; return BT_OK; }
   s->lane = &s->own;
   if (!bt_lane_init(&s->own, c, 1, 0)) { free(s); return bt_fail(c->err, BT_ENOMEM, "no memory for a stream"); }
-  int e = pthread_create(&s->thread, NULL, run, s);
+  int e = bt_thread(&s->thread, run, s);
   if (e) { bt_lane_free(&s->own); free(s); return bt_fail(c->err, BT_EDEVICE, "no thread for a stream: %s", strerror(e)); }
   s->started = true;
   return BT_OK;

@@ -131,3 +131,29 @@ func TestClipScale(t *testing.T) {
 		r.want("scale", k, 1e-7, func(_, _ int) float64 { return c.scale })
 	}
 }
+
+// TestExp reads the exponential that everything uses off the sum of a vocabulary of one.
+func TestExp(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		const n = 20000
+		x, ids, zero, sum, target := r.matrix(n, 1, 0), r.ids(n, 1), r.matrix(n, 1, 0), r.matrix(n, 1, 0), r.matrix(n, 1, 0)
+		r.run(&kernels.Fill{X: zero})
+		for i := range n {
+			r.set(x, i, 0, float32(-86+174.5*float64(i)/n))
+		}
+		special := []float64{0, math.NaN(), math.Inf(1), math.Inf(-1), 89, 1e30, -87, -1e30}
+		for i, s := range special {
+			r.set(x, i, 0, float32(s))
+		}
+		r.run(&kernels.XentSum{Logits: x, Targets: ids, Max: zero, Sum: sum, Target: target})
+		for i := range n {
+			g, w := r.at(sum, i, 0), math.Exp(r.at(x, i, 0))
+			if i < len(special) {
+				w = []float64{1, math.NaN(), math.Inf(1), 0, math.Inf(1), math.Inf(1), 0, 0}[i]
+			}
+			if g != w && !(math.IsNaN(g) && math.IsNaN(w)) && !(math.Abs(g-w) <= 2e-7*w) {
+				t.Fatalf("exp(%g) = %g, want %g", r.at(x, i, 0), g, w)
+			}
+		}
+	})
+}
