@@ -15,13 +15,23 @@ func Ticks(low, high float64, n int) []float64 {
 	if !(high > low) {
 		return []float64{low}
 	}
-	step := niceStep((high - low) / float64(max(1, n)))
+	step := niceStep((high - low) / float64(max(1, n)) * 0.7)
 	if step <= 0 || !Finite(step) {
 		return []float64{low, high}
 	}
+	out := multiples(low, high, step, 4*n+4)
+	if len(out) < 2 {
+		// One tick alone says nothing of the scale.
+		out = multiples(low, high, niceStep(step*0.3), 4*n+4)
+	}
+	return out
+}
+
+// multiples lists the multiples of step within [low, high], at most so many.
+func multiples(low, high, step float64, most int) []float64 {
 	first := math.Ceil(low/step - 1e-9)
 	var out []float64
-	for i := 0; i <= 4*n+4; i++ {
+	for i := 0; i <= most; i++ {
 		v := (first + float64(i)) * step
 		if v > high+step*1e-9 {
 			break

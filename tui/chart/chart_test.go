@@ -33,15 +33,12 @@ func TestLineTakesAnything(t *testing.T) {
 						if h > 60 {
 							continue
 						}
-						start := time.Now()
 						l := chart.Line{Series: []chart.Series{{Points: chart.Range(1, ys)}}, Mode: mode, Log: log, Theme: plain, Cursor: 2,
 							References: []chart.Reference{{Y: nan, Label: "a"}, {Y: 1e300, Label: "b"}, {Y: 2, Label: "c"}}}
-						check(t, fmt.Sprintf("%s mode %d log %v %dx%d", name, mode, log, w, h), l.Draw(w, h), w, h)
-						if d := time.Since(start); d > 20*time.Millisecond {
-							t.Logf("%s at %dx%d took %v", name, w, h, d)
-							if d > 500*time.Millisecond {
-								t.Fatal("a chart took half a second")
-							}
+						what := fmt.Sprintf("%s mode %d log %v %dx%d", name, mode, log, w, h)
+						check(t, what, l.Draw(w, h), w, h)
+						if d := quickest(func() { l.Draw(w, h) }); d > 20*time.Millisecond {
+							t.Fatalf("%s took %v", what, d)
 						}
 					}
 				}
@@ -58,6 +55,20 @@ func TestLineTakesAnything(t *testing.T) {
 			}
 		}
 	}
+}
+
+// quickest is the time of the quickest of up to five tries: other programs on
+// the machine make single ones slow.
+func quickest(f func()) time.Duration {
+	best := time.Hour
+	for range 5 {
+		start := time.Now()
+		f()
+		if best = min(best, time.Since(start)); best < 5*time.Millisecond {
+			break
+		}
+	}
+	return best
 }
 
 func check(t *testing.T, what string, rows []string, w, h int) {

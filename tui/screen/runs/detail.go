@@ -19,7 +19,11 @@ func detail(t theme.Theme, r run, w int, short bool) []string {
 		lines = append(lines, wrapped(t, t.Bad, t.Glyphs.Warn+" "+r.Err.Error(), w)...)
 	}
 	if r.Run.Schema > 0 {
-		lines = append(lines, heading(t, r), timing(t, r))
+		if !short {
+			lines = append(lines, wrapped(t, t.Dim, r.ID, w)...)
+		}
+		lines = append(lines, wrapped(t, t.Text, heading(t, r), w)...)
+		lines = append(lines, timing(t, r, w)...)
 	}
 	if r.Cause != "" {
 		lines = append(lines, wrapped(t, t.Bad, r.Cause, w)...)
@@ -50,17 +54,22 @@ func heading(t theme.Theme, r run) string {
 	return layout.Clean(s)
 }
 
-func timing(t theme.Theme, r run) string {
+// timing is the state and when it came about.
+func timing(t theme.Theme, r run, w int) []string {
 	sign, style := stateSign(t, r.State)
 	end := r.Ended
 	if end.IsZero() && !r.State.Over() {
 		end = r.now
 	}
-	wall := ""
+	text := fmt.Sprintf("%s on %s", r.Run.Created.In(r.now.Location()).Format(time.DateTime), r.Run.Host)
 	if !end.IsZero() {
-		wall = ", " + format.Duration(end.Sub(r.Run.Created))
+		text += ", " + format.Duration(end.Sub(r.Run.Created))
 	}
-	return style.Paint(sign+" "+string(r.State)) + layout.Clean(fmt.Sprintf("  %s on %s%s", r.Run.Created.In(r.now.Location()).Format(time.DateTime), r.Run.Host, wall))
+	head := sign + " " + string(r.State)
+	if layout.Width(head)+2+layout.Width(text) <= w {
+		return []string{style.Paint(head) + "  " + layout.Clean(text)}
+	}
+	return append([]string{style.Paint(head)}, wrapped(t, t.Text, text, w)...)
 }
 
 // measuredLines are the step time with its parts, loss and throughput.

@@ -103,10 +103,10 @@ func (r run) stepSeconds() float64 {
 // columns of the list. Drop orders what goes first in a narrow terminal.
 func columns() []table.Column {
 	return []table.Column{
-		{ID: "id", Title: "id", Width: 15, Flex: 2}, {ID: "started", Title: "started", Width: 7, Drop: 4}, {ID: "size", Title: "size", Width: 5, Drop: 2},
-		{ID: "variant", Title: "variant", Width: 7}, {ID: "scheme", Title: "scheme", Width: 9}, {ID: "tp", Title: "tp", Width: 3, Right: true},
-		{ID: "rank", Title: "r", Width: 4, Right: true, Drop: 5}, {ID: "state", Title: "state", Width: 9}, {ID: "ms", Title: "ms", Width: 8, Right: true, Drop: 1},
-		{ID: "loss", Title: "loss", Width: 6, Right: true, Drop: 6}, {ID: "tags", Title: "tags", Width: 8, Flex: 1, Drop: 3},
+		{ID: "id", Title: "run", Width: 5}, {ID: "started", Title: "start", Width: 6, Drop: 4}, {ID: "size", Title: "size", Width: 4, Drop: 2},
+		{ID: "variant", Title: "variant", Width: 7}, {ID: "scheme", Title: "scheme", Width: 9}, {ID: "tp", Title: "tp", Width: 2, Right: true},
+		{ID: "rank", Title: "r", Width: 4, Right: true, Drop: 6}, {ID: "state", Title: "state", Width: 9}, {ID: "ms", Title: "step ms", Width: 7, Right: true, Drop: 1},
+		{ID: "loss", Title: "loss", Width: 5, Right: true, Drop: 5}, {ID: "tags", Title: "name, tags", Width: 10, Flex: 1, Drop: 3},
 	}
 }
 
@@ -148,6 +148,11 @@ func compareBy(a, b run, key string) int {
 	return cmp.Compare(x.Text, y.Text)
 }
 
+// Short is how a run is called in lists: "#" and the random end of its ID.
+func Short(id string) string {
+	return "#" + layout.Clean(id[strings.LastIndexByte(id, '-')+1:])
+}
+
 // row makes a line of the table.
 func (m *Model) row(t theme.Theme, r run) table.Row {
 	e := r.Run.Experiment
@@ -163,14 +168,14 @@ func (m *Model) row(t theme.Theme, r run) table.Row {
 	if r.fig != nil && r.fig.LossLast != nil {
 		loss = lossText(*r.fig.LossLast)
 	}
-	tags := strings.Join(r.Tags, " ")
+	tags := strings.TrimSpace(r.Run.Name + " " + strings.Join(r.Tags, " "))
 	if r.ID == m.refs.Vanilla {
 		tags = strings.TrimSpace(t.Glyphs.Vanilla + " " + tags)
 	}
 	if r.ID == m.refs.Baseline {
 		tags = strings.TrimSpace(t.Glyphs.Baseline + " " + tags)
 	}
-	cells := []table.Cell{{Text: layout.Clean(r.ID)}, {Text: format.When(r.Run.Created.In(m.now().Location()), m.now())}, {Text: layout.Clean(e.Model.Size)}, {Text: layout.Clean(string(e.Model.Variant))},
+	cells := []table.Cell{{Text: Short(r.ID)}, {Text: format.When(r.Run.Created.In(m.now().Location()), m.now())}, {Text: layout.Clean(e.Model.Size)}, {Text: layout.Clean(string(e.Model.Variant))},
 		{Text: layout.Clean(string(e.Parallel.Scheme))}, {Text: strconv.Itoa(e.Parallel.TP)}, {Text: rank}, {Text: string(r.State), Style: style}, {Text: ms}, {Text: loss}, {Text: layout.Clean(tags)}}
 	if r.Err != nil {
 		cells[7] = table.Cell{Text: "damaged", Style: t.Bad}

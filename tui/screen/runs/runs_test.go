@@ -74,7 +74,7 @@ func TestEverySize(t *testing.T) {
 		}
 	}
 	d.Resize(40, 10)
-	if !strings.Contains(d.Text(), "0806") {
+	if !strings.Contains(d.Text(), "#g7") {
 		t.Errorf("no run at 40x10:\n%s", d.Text())
 	}
 }
@@ -128,7 +128,7 @@ func TestDeleteAsksAndRefusesWhatRuns(t *testing.T) {
 	if fmt.Sprint(s.Removed) != "[0805-svd-f6 0804-svd-e5]" {
 		t.Fatalf("removed %v", s.Removed)
 	}
-	if strings.Contains(d.Text(), "0804-svd-e5 ") {
+	if strings.Contains(d.Text(), "#e5") {
 		t.Errorf("a deleted run is still shown:\n%s", d.Text())
 	}
 }
@@ -202,7 +202,7 @@ func TestCursorStays(t *testing.T) {
 	s.Infos = append(s.Infos, testkit.Info("0900-new", testkit.Experiment(t), runner.Running))
 	s.Infos[len(s.Infos)-1].Run.Created = testkit.Start
 	d.Advance(2 * time.Second)
-	if !strings.Contains(d.Text(), "▸ ■ 0805-svd-f6") || !strings.Contains(d.Text(), "0900-new") {
+	if !strings.Contains(d.Text(), "▸ ■ #f6") || !strings.Contains(d.Text(), "#new") {
 		t.Errorf("the cursor moved or the new run is missing:\n%s", d.Text())
 	}
 }

@@ -20,7 +20,7 @@ func (m *Model) View(r layout.Rect) string {
 	case m.logs.open:
 		return layout.Fit(m.logs.pane(t, r), r.W, r.H)
 	case class == layout.Wide && !m.zoom:
-		columns := r.Columns(layout.Part{Min: 70, Weight: 1}, layout.Part{Min: 40})
+		columns := r.Columns(layout.Part{Min: 70, Weight: 1}, layout.Part{Min: layout.Clamp(r.W/3, 38, 64)})
 		return layout.Fit(layout.Beside(m.listPane(t, columns[0]), m.detailPane(t, columns[1])), r.W, r.H)
 	case class == layout.Narrow && !m.zoom:
 		rows := r.Rows(layout.Part{Min: 8, Weight: 1}, layout.Part{Min: 7})
@@ -52,7 +52,7 @@ func (m *Model) detailPane(t theme.Theme, r layout.Rect) string {
 		return panel.Panel{Title: "Run"}.View(t, t.Dim.Paint("nothing selected"), r.W, r.H)
 	}
 	lines := detail(t, selected, w, h < 12)
-	return panel.Panel{Title: layout.Clean(selected.ID)}.View(t, strings.Join(lines, "\n"), r.W, r.H)
+	return panel.Panel{Title: Short(selected.ID)}.View(t, strings.Join(lines, "\n"), r.W, r.H)
 }
 
 // Status is the filter line, or what the last listing could not read.
