@@ -163,7 +163,7 @@ func (e *Latent) Operands(yield func(Operand)) {
 func (e *Latent) Check() error {
 	r, c := e.P.Rows, e.P.Cols
 	if !e.Silu && !e.H.IsZero() {
-		return fmt.Errorf("H without an activation is U")
+		return fmt.Errorf("operand H without an activation is U")
 	}
 	return checkAll(expect{"P", e.P, -1, -1, F32, false}, expect{"RStd", e.RStd, r, 1, F32, true},
 		expect{"U", e.U, r, c, F32, false}, expect{"H", e.H, r, c, F32, true})

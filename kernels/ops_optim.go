@@ -22,7 +22,7 @@ func (e *SumSq) Operands(yield func(Operand)) {
 // Check implements Op.
 func (e *SumSq) Check() error {
 	if !e.X.Contiguous() {
-		return fmt.Errorf("X %s is not contiguous", e.X)
+		return fmt.Errorf("operand X %s is not contiguous", e.X)
 	}
 	return checkAll(expect{"X", e.X, -1, -1, F32, false}, expect{"Out", e.Out, 1, 1, F32, false})
 }

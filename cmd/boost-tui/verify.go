@@ -130,10 +130,12 @@ func cpuRanks() func(rank, n int) (kernels.Device, error) {
 	var segment *os.File
 	return func(rank, n int) (kernels.Device, error) {
 		if rank == 0 {
-			var err error
 			if segment != nil {
-				err = segment.Close()
+				if err := segment.Close(); err != nil {
+					return nil, err
+				}
 			}
+			var err error
 			if segment, err = cpu.NewSegment(); err != nil {
 				return nil, err
 			}
