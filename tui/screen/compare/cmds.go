@@ -12,6 +12,7 @@ import (
 	"boost-tui/tui/chart"
 	"boost-tui/tui/feed"
 	"boost-tui/tui/layout"
+	"boost-tui/tui/pick"
 
 	tea "github.com/charmbracelet/bubbletea"
 )
@@ -39,7 +40,7 @@ func (m *Model) compute() tea.Cmd {
 		defer cancel()
 		auto := len(chosen) == 0
 		if auto {
-			chosen = pickDefault(infos)
+			chosen = pick.Default(infos)
 		}
 		out := compareRuns(ctx, infos, withReferences(infos, chosen, refs.Baseline, refs.Vanilla), refs.Baseline, refs.Vanilla)
 		out.auto = auto

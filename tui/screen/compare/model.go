@@ -1,7 +1,7 @@
 // Package compare is screen 3: runs side by side, their speed-ups against a
 // full-rank and a vanilla run, and why. Every figure comes from
-// profiler/compare; pick.go chooses what is compared when nobody has said so,
-// rows.go makes the table's rows, why.go explains a difference.
+// profiler/compare; tui/pick chooses what is compared when nobody has said
+// so, rows.go makes the table's rows, why.go explains a difference.
 package compare
 
 import (

@@ -9,6 +9,7 @@ import (
 	"boost-tui/tui/chart"
 	"boost-tui/tui/format"
 	"boost-tui/tui/layout"
+	"boost-tui/tui/pick"
 	"boost-tui/tui/widget/panel"
 	"boost-tui/tui/widget/stepbar"
 )
@@ -255,16 +256,7 @@ func (m *Model) diffTable(r, base *profile.Row, w int) []string {
 	if !okA || !okB {
 		return nil
 	}
-	ca, okA := asCandidate(a)
-	cb, okB := asCandidate(b)
-	if !okA || !okB {
-		return nil
-	}
-	all, against := profile.Differences(&ca.run, &cb.run)
-	bad := map[string]bool{}
-	for _, d := range against {
-		bad[d.Name] = true
-	}
+	all, bad := pick.Differences(a, b)
 	var lines []string
 	for _, d := range all {
 		cut := func(s string) string {

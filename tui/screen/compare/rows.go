@@ -244,10 +244,14 @@ func speedupCI(s *profile.Speedup) string {
 
 // best is the fastest row that can be compared and has enough steps.
 func (m *Model) best() (profile.Row, bool) {
-	var best profile.Row
-	found := false
+	return m.fastest(func(r *profile.Row) bool { return r.Comparable && !weak(r) })
+}
+
+// fastest is the row with the least median of those that count, where there is
+// another one to be faster than.
+func (m *Model) fastest(counts func(*profile.Row) bool) (best profile.Row, found bool) {
 	for _, r := range m.result.table.Rows {
-		if !r.Comparable || weak(&r) || r.StepTimeMedian == nil {
+		if r.StepTimeMedian == nil || !counts(&r) {
 			continue
 		}
 		if !found || *r.StepTimeMedian < *best.StepTimeMedian {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	profile "boost-tui/profiler/compare"
 	"boost-tui/tui/format"
 	"boost-tui/tui/layout"
 	"boost-tui/tui/widget/panel"
@@ -98,32 +99,64 @@ func (m *Model) caveats() (lines []string) {
 	for _, line := range m.result.missing {
 		lines = append(lines, t.Warn.Paint(t.Glyphs.Warn+" "+layout.Clean(line)))
 	}
-	for _, line := range m.result.table.Notes() {
-		for _, r := range m.result.table.Rows { // short names, as in the table
-			line = strings.ReplaceAll(line, r.ID, m.label(r.ID))
-		}
+	for _, line := range m.shared(m.result.table.Notes()) {
 		lines = append(lines, t.Dim.Paint(layout.Clean(line)))
 	}
 	return lines
 }
 
+// shared gives runs their short names and joins what is said of several runs
+// in the same words.
+func (m *Model) shared(notes []string) (lines []string) {
+	at := map[string]int{} // by what is said
+	for _, line := range notes {
+		said := ""
+		for _, r := range m.result.table.Rows {
+			if rest, ok := strings.CutPrefix(line, r.ID+" is short"); ok {
+				said = rest
+				line = m.label(r.ID)
+			}
+			line = strings.ReplaceAll(line, r.ID, m.label(r.ID))
+		}
+		if said == "" {
+			lines = append(lines, line)
+			continue
+		}
+		if i, ok := at[said]; ok {
+			first, _, _ := strings.Cut(strings.Replace(lines[i], " is short", " are short", 1), " are short")
+			lines[i] = first + ", " + line + " are short" + said
+			continue
+		}
+		at[said] = len(lines)
+		lines = append(lines, line+" is short"+said)
+	}
+	return lines
+}
+
+// bestLine names the best run, or, where no run has steps for a verdict, the
+// fastest so far.
 func (m *Model) bestLine() string {
 	t := m.env.Theme
 	best, ok := m.best()
+	word, style := "best:", t.Good
 	if !ok {
-		if len(m.result.table.Rows) > 1 {
-			return t.Dim.Paint("no best: too few steps, or nothing comparable")
+		if best, ok = m.fastest(func(r *profile.Row) bool { return r.Comparable }); !ok {
+			return ""
 		}
-		return ""
+		word, style = "fastest, too few steps for a verdict:", t.Dim
 	}
-	text := fmt.Sprintf("best: %s %s %s", m.label(best.ID), layout.Clean(best.Variant), layout.Clean(best.Scheme))
+	full, vanilla := " vs full-rank", " vs vanilla"
+	if m.drawn.W < 100 {
+		full, vanilla = " vs full", " vs van"
+	}
+	text := fmt.Sprintf("%s %s %s %s", word, m.label(best.ID), layout.Clean(best.Variant), layout.Clean(best.Scheme))
 	if s := best.VsFull; s != nil && best.ID != m.result.table.Baseline {
-		text += "  " + speedup(s, t.Glyphs.Times) + " " + speedupCI(s) + " vs full-rank"
+		text += "  " + speedup(s, t.Glyphs.Times) + " " + speedupCI(s) + full
 	}
 	if s := best.VsVanilla; s != nil && best.ID != m.result.table.Vanilla {
-		text += "  " + speedup(s, t.Glyphs.Times) + " " + speedupCI(s) + " vs vanilla"
+		text += "  " + speedup(s, t.Glyphs.Times) + " " + speedupCI(s) + vanilla
 	}
-	return t.Good.Paint(text)
+	return style.Paint(text)
 }
 
 // drawTable frames the table with its notes.

@@ -90,7 +90,7 @@ func (m *Model) against(r *profile.Row) (profile.Row, string, bool) {
 }
 
 // explained is the row that the panels below the table are about: the one
-// under the cursor, or, while that is a reference, the best.
+// under the cursor, or, while that is a reference, the best or the first other.
 func (m *Model) explained() (profile.Row, bool) {
 	r, ok := m.row()
 	if ok && r.ID != m.result.table.Baseline && r.ID != m.result.table.Vanilla {
@@ -98,6 +98,11 @@ func (m *Model) explained() (profile.Row, bool) {
 	}
 	if best, found := m.best(); found && best.ID != m.result.table.Vanilla && best.ID != m.result.table.Baseline {
 		return best, true
+	}
+	for _, other := range m.ordered() {
+		if other.ID != m.result.table.Baseline && other.ID != m.result.table.Vanilla {
+			return other, true
+		}
 	}
 	return r, ok
 }

@@ -50,6 +50,7 @@ type Model struct {
 	// pinned keeps the shown run when another one starts.
 	pinned  bool
 	refs    msg.References
+	auto    [2]string // references chosen for the run: full-rank, vanilla
 	visible bool
 	now     time.Time // of the last news
 

@@ -260,7 +260,7 @@ func (m *Model) drawParts(w, h int, wide bool) string {
 	lines := m.bars(iw)
 	refs := m.references()
 	if wide && len(refs) == 0 {
-		lines = append(lines, t.Dim.Paint("b, v on Runs, Compare or here set what to hold it against"))
+		lines = append(lines, t.Dim.Paint("b and v on a run make it a reference"))
 	}
 	if wide {
 		lines = append(lines, "")

@@ -38,7 +38,7 @@ const referencePatience = time.Minute
 // state.
 func (m *Model) readReferences() tea.Cmd {
 	var wanted []runner.Info
-	for _, id := range []string{m.refs.Baseline, m.refs.Vanilla} {
+	for _, id := range m.beside() {
 		in, ok := m.find(id)
 		if !ok || id == m.run.ID {
 			continue
@@ -104,12 +104,25 @@ func sampleLoss(dir string) (p chart.Points, err error) {
 // references lists those that are known, the baseline first.
 func (m *Model) references() []reference {
 	var out []reference
-	for i, id := range []string{m.refs.Baseline, m.refs.Vanilla} {
+	ids := m.beside()
+	for i, id := range ids {
 		r, ok := m.refData[id]
-		if !ok || id == m.run.ID || i == 1 && id == m.refs.Baseline {
+		if !ok || id == m.run.ID || i == 1 && id == ids[0] {
 			continue
 		}
 		out = append(out, r)
 	}
 	return out
+}
+
+// beside is the baseline and the vanilla run to hold the shown one against:
+// the marked ones, else the latest that can be compared with it.
+func (m *Model) beside() [2]string {
+	ids := [2]string{m.refs.Baseline, m.refs.Vanilla}
+	for i := range ids {
+		if ids[i] == "" {
+			ids[i] = m.auto[i]
+		}
+	}
+	return ids
 }

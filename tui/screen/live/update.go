@@ -6,6 +6,7 @@ import (
 	"boost-tui/tui/keys"
 	"boost-tui/tui/layout"
 	"boost-tui/tui/msg"
+	"boost-tui/tui/pick"
 	"boost-tui/tui/widget/input"
 	"boost-tui/tui/widget/logview"
 
@@ -109,6 +110,7 @@ func (m *Model) find(id string) (runner.Info, bool) {
 // list takes the store's runs: the shown one may have changed its state, or
 // another one may have begun.
 func (m *Model) list(in msg.Runs) tea.Cmd {
+	more := finished(in.Infos) != finished(m.infos)
 	m.infos, m.errs, m.now = in.Infos, len(in.Errs), m.env.Now()
 	want := m.run.ID
 	if _, there := m.find(want); !there || !m.pinned {
@@ -121,7 +123,13 @@ func (m *Model) list(in msg.Runs) tea.Cmd {
 	}
 	before := m.run.State
 	m.run, _ = m.find(want)
+	if more {
+		m.choose()
+	}
 	if before == m.run.State {
+		if more {
+			return m.readReferences()
+		}
 		return nil
 	}
 	m.ended = false
@@ -129,6 +137,21 @@ func (m *Model) list(in msg.Runs) tea.Cmd {
 		return tea.Batch(m.read(), m.readLog(), m.readReferences())
 	}
 	return nil
+}
+
+// choose finds references for the shown run.
+func (m *Model) choose() {
+	m.auto[0], m.auto[1] = pick.Beside(m.infos, m.run)
+}
+
+// finished counts the runs that can be references.
+func finished(infos []runner.Info) (n int) {
+	for i := range infos {
+		if infos[i].State == runner.Finished {
+			n++
+		}
+	}
+	return n
 }
 
 // worthMoving reports whether a run that was not asked for should be shown: one
@@ -156,6 +179,7 @@ func (m *Model) open(id string, pin bool) tea.Cmd {
 	m.lines = logview.View{}
 	m.search = nil
 	m.stopLog()
+	m.choose()
 	if m.visible && ok {
 		return m.show()
 	}
