@@ -1,7 +1,7 @@
 package app
 
 import (
-	"strings"
+	"slices"
 
 	"boost-tui/tui/keys"
 	"boost-tui/tui/msg"
@@ -87,7 +87,7 @@ func (m *Model) openPalette() tea.Cmd {
 		if b.Help == "" || len(b.Keys) == 0 || b.Keys[0] == ":" || b.Keys[0] == "ctrl+c" {
 			continue
 		}
-		items = append(items, modal.Item{Label: b.Help, Note: b.Label(), Off: b.Danger && m.env.ReadOnly})
+		items = append(items, modal.Item{Label: b.Help, Note: b.Label(), Off: b.Off(m.env.ReadOnly)})
 		press = append(press, b.Keys[0])
 	}
 	m.dialogs = append(m.dialogs, msg.Open{Modal: modal.Menu{Title: "Actions", Items: items, Find: true}, Then: func(answer any) tea.Cmd {
@@ -134,11 +134,10 @@ func (m *Model) dialogKey(e keys.Event) tea.Cmd {
 	return dialog.Then(result.Answer)
 }
 
-// dangerous reports whether a key of the present bindings ends or deletes
-// something.
-func dangerous(bindings []keys.Binding, name string) bool {
+// off reports whether read-only mode switches a key of the bindings off.
+func off(bindings []keys.Binding, name string, readOnly bool) bool {
 	for _, b := range bindings {
-		if b.Danger && strings.Contains(" "+strings.Join(b.Keys, " ")+" ", " "+name+" ") {
+		if b.Off(readOnly) && slices.Contains(b.Keys, name) {
 			return true
 		}
 	}

@@ -140,7 +140,7 @@ func (m *Model) key(e keys.Event) tea.Cmd {
 	}
 	screen := m.current()
 	capturing := screen.Capturing()
-	if m.env.ReadOnly && !capturing && dangerous(screen.Keys(), e.Name) {
+	if !capturing && off(screen.Keys(), e.Name, m.env.ReadOnly) {
 		return m.toast(msg.Toast{Level: msg.Warn, Text: e.Name + " is off: the UI was started with --read-only"})
 	}
 	cmd, used := screen.Update(e)

@@ -15,7 +15,13 @@ type Binding struct {
 	// Danger marks actions that end or delete something. They need a capital
 	// letter, ask before they act, and are off in read-only mode.
 	Danger bool
+	// Writes marks actions that start or change something without ending
+	// anything: off in read-only mode too.
+	Writes bool
 }
+
+// Off reports whether read-only mode switches the binding off.
+func (b Binding) Off(readOnly bool) bool { return readOnly && (b.Danger || b.Writes) }
 
 // Label is the key as a reader types it, several joined by "/".
 func (b Binding) Label() string {

@@ -16,8 +16,8 @@ const group = "Launch"
 // form and stand here for the help.
 func bindings() keys.Table[func(*Model) tea.Cmd] {
 	type entry = keys.Entry[func(*Model) tea.Cmd]
-	bind := func(names []string, hint, help string, danger bool, do func(*Model) tea.Cmd) entry {
-		return entry{Binding: keys.Binding{Keys: names, Hint: hint, Help: help, Group: group, Danger: danger}, Do: do}
+	bind := func(names []string, hint, help string, writes bool, do func(*Model) tea.Cmd) entry {
+		return entry{Binding: keys.Binding{Keys: names, Hint: hint, Help: help, Group: group, Writes: writes}, Do: do}
 	}
 	return keys.Table[func(*Model) tea.Cmd]{
 		bind([]string{"tab"}, "field", "next field; shift+tab the one before, arrows and j k too", false, nil),

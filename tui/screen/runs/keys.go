@@ -12,30 +12,32 @@ const group = "Runs"
 
 func bindings() keys.Table[func(*Model) tea.Cmd] {
 	type entry = keys.Entry[func(*Model) tea.Cmd]
-	bind := func(name, hint, help string, danger bool, do func(*Model) tea.Cmd) entry {
-		return entry{Binding: keys.Binding{Keys: []string{name}, Hint: hint, Help: help, Group: group, Danger: danger}, Do: do}
+	bind := func(name, hint, help string, do func(*Model) tea.Cmd) entry {
+		return entry{Binding: keys.Binding{Keys: []string{name}, Hint: hint, Help: help, Group: group}, Do: do}
 	}
+	danger := func(e entry) entry { e.Danger = true; return e }
+	writes := func(e entry) entry { e.Writes = true; return e }
 	return keys.Table[func(*Model) tea.Cmd]{
-		bind("/", "filter", "filter: words, key:value, tp>=4, -tag:old, started<2d; esc restores", false, (*Model).openFilter),
-		bind("space", "mark", "mark or unmark the run", false, (*Model).mark),
-		bind("enter", "open", "show the run on screen Live", false, (*Model).open),
-		bind("c", "compare", "compare the marked runs", false, (*Model).compare),
-		bind("l", "logs", "logs of the run", false, (*Model).openLogs),
-		bind("E", "export", "write CSV files of the marked runs, or of this one", false, (*Model).askExport),
-		bind("K", "cancel", "cancel the run; asks", true, (*Model).askCancel),
-		bind("D", "delete", "delete the run's record; asks", true, (*Model).askDelete),
-		bind("o", "sort", "order by another column", false, (*Model).askSort),
-		bind("#", "tag", "set the run's tags", true, (*Model).askTags),
-		bind("n", "note", "write a note", true, (*Model).askNote),
-		bind("b", "", "measure speed-ups against this run (full-rank)", false, (*Model).setBaseline),
-		bind("v", "", "measure speed-ups against this run (vanilla)", false, (*Model).setVanilla),
-		bind("V", "", "mark from the last mark to here", false, (*Model).markRange),
-		bind("*", "", "mark all shown, or none", false, (*Model).markAll),
-		bind("e", "", "edit this run's configuration on screen Launch", false, (*Model).edit),
-		bind("y", "", "copy the run's id", false, (*Model).copyID),
-		bind("u", "", "take back the last tag or note", true, (*Model).takeBack),
-		bind("z", "", "list or detail on the whole screen", false, (*Model).toggleZoom),
-		bind("esc", "", "clear zoom, filter, marks", false, (*Model).clear),
+		bind("/", "filter", "filter: words, key:value, tp>=4, -tag:old, started<2d; esc restores", (*Model).openFilter),
+		bind("space", "mark", "mark or unmark the run", (*Model).mark),
+		bind("enter", "open", "show the run on screen Live", (*Model).open),
+		bind("c", "compare", "compare the marked runs", (*Model).compare),
+		bind("l", "logs", "logs of the run", (*Model).openLogs),
+		bind("E", "export", "write CSV files of the marked runs, or of this one", (*Model).askExport),
+		danger(bind("K", "cancel", "cancel the run; asks", (*Model).askCancel)),
+		danger(bind("D", "delete", "delete the run's record; asks", (*Model).askDelete)),
+		bind("o", "sort", "order by another column", (*Model).askSort),
+		writes(bind("#", "tag", "set the run's tags", (*Model).askTags)),
+		writes(bind("n", "note", "write a note", (*Model).askNote)),
+		bind("b", "", "measure speed-ups against this run (full-rank)", (*Model).setBaseline),
+		bind("v", "", "measure speed-ups against this run (vanilla)", (*Model).setVanilla),
+		bind("V", "", "mark from the last mark to here", (*Model).markRange),
+		bind("*", "", "mark all shown, or none", (*Model).markAll),
+		bind("e", "", "edit this run's configuration on screen Launch", (*Model).edit),
+		bind("y", "", "copy the run's id", (*Model).copyID),
+		writes(bind("u", "", "take back the last tag or note", (*Model).takeBack)),
+		bind("z", "", "list or detail on the whole screen", (*Model).toggleZoom),
+		bind("esc", "", "clear zoom, filter, marks", (*Model).clear),
 	}
 }
 

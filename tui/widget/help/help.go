@@ -89,7 +89,7 @@ func (h Help) lines(t theme.Theme, w int) []string {
 			out = append(out, t.Title.Paint(group))
 		}
 		text := "  " + layout.Pad(b.Label(), 14) + " " + b.Help
-		if b.Danger && h.readOnly {
+		if b.Off(h.readOnly) {
 			text = t.Dim.Paint(text + " (off: read-only)")
 		}
 		out = append(out, layout.Cut(text, w, t.Glyphs.Ellipsis))
