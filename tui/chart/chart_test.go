@@ -176,3 +176,24 @@ func BenchmarkLine(b *testing.B) {
 		l.Draw(116, 25)
 	}
 }
+
+func TestTopLeavesOutliersOut(t *testing.T) {
+	ys := make([]float64, 100)
+	for i := range ys {
+		ys[i] = 50 + float64(i%5)
+	}
+	if top, _ := chart.Top(ys); top != 0 {
+		t.Errorf("without outliers: %v", top)
+	}
+	ys[0], ys[7], ys[8] = 400, math.NaN(), math.Inf(1)
+	if top, peak := chart.Top(ys); top < 54 || top > 80 || peak != 400 {
+		t.Errorf("top %v, peak %v", top, peak)
+	}
+	if top, _ := chart.Top(ys[:10]); top != 0 {
+		t.Errorf("of ten values: %v", top)
+	}
+	rows := chart.Line{Series: []chart.Series{{Points: chart.Range(1, ys)}}, Top: 60, NoCursor: true}.Draw(60, 10)
+	if !strings.Contains(strings.Join(rows, ""), "55") {
+		t.Errorf("the scale does not end at the top:\n%s", strings.Join(rows, "\n"))
+	}
+}

@@ -4,7 +4,10 @@
 // in time that grows with its input only.
 package chart
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // limit bounds the magnitude that a chart works with: sums and differences of
 // two values within it stay finite.
@@ -39,4 +42,27 @@ func Extent(ys []float64, log bool) (low, high float64, ok bool) {
 		return 0, 1, false
 	}
 	return low, high, true
+}
+
+// Top is a largest Y for a chart of values most of which are alike: above
+// nearly all of them, so that a few outliers (a first step, a hiccup of the
+// machine) do not press the rest into a line. It is 0 where there are no such
+// outliers, or values are too few to tell; peak is the largest value.
+func Top(ys []float64) (top, peak float64) {
+	var known []float64
+	for _, y := range ys {
+		if Finite(y) {
+			known = append(known, Clean(y))
+		}
+	}
+	if len(known) == 0 {
+		return 0, 0
+	}
+	slices.Sort(known)
+	most := known[len(known)*97/100]
+	peak = known[len(known)-1]
+	if len(known) < 20 || most <= 0 || peak < 1.7*most {
+		return 0, peak
+	}
+	return most * 1.2, peak
 }

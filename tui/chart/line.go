@@ -28,6 +28,7 @@ type Line struct {
 	Series     []Series
 	References []Reference
 	Low, High  float64 // X range; both 0: the data's
+	Top        float64 // largest Y of the scale, larger values touch the upper edge; 0: the data's
 	Log        bool    // logarithmic Y
 	Mode       Mode
 	Cursor     float64 // X of the cursor line; NaN or outside the range: none
@@ -132,6 +133,9 @@ func (f *frame) yRange(l Line) {
 		if l.Log {
 			low, high = 1, 10
 		}
+	}
+	if l.Top > low && l.Top < high {
+		high = Clean(l.Top)
 	}
 	if l.Log {
 		low, high = math.Log10(low), math.Log10(high)

@@ -205,6 +205,7 @@ func (m *Model) drawCurves(w, h int) string {
 	}
 	line := chart.Line{Mode: chart.ModeOf(t), Theme: t, NoCursor: true, XName: "step"}
 	var legend []string
+	most := 0.0
 	for i, r := range m.ordered() {
 		c := m.result.curves[r.ID]
 		p := c.step
@@ -213,6 +214,12 @@ func (m *Model) drawCurves(w, h int) string {
 		}
 		if p.Len() == 0 {
 			continue
+		}
+		if top, peak := chart.Top(p.Y); !loss {
+			line.Top, most = max(line.Top, top), max(most, peak)
+			if top == 0 {
+				line.Top = max(line.Top, peak)
+			}
 		}
 		style := t.Series[i%len(t.Series)]
 		glyph := rune("*o+x#%"[i%6])
@@ -226,8 +233,12 @@ func (m *Model) drawCurves(w, h int) string {
 	if len(line.Series) == 0 {
 		return panel.Panel{Title: title}.View(t, t.Dim.Paint("no steps"), w, h)
 	}
+	note := ""
+	if line.Top > 0 && line.Top < most {
+		note = "peak " + format.Digits(most)
+	}
 	rows := line.Draw(iw, max(1, ih-1))
-	return panel.Panel{Title: title + " over the steps"}.View(t, strings.Join(rows, "\n")+"\n"+strings.Join(legend, "  "), w, h)
+	return panel.Panel{Title: title + " over the steps", Note: note}.View(t, strings.Join(rows, "\n")+"\n"+strings.Join(legend, "  "), w, h)
 }
 
 // drawDiff shows in what the explained row differs from the reference.

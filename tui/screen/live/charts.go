@@ -114,12 +114,23 @@ func (m *Model) drawStep(w, h int) string {
 	s := m.shown()
 	line := m.line(m.logStep)
 	line.Series = m.series(stepTime, s.cols, m.env.Theme.Series[0])
+	title := "Step time ms"
+	var peak float64
+	if line.Top, peak = chart.Top(line.Series[0].Points.Y); line.Top > 0 && !m.logStep {
+		title += "  peak " + format.Digits(peak)
+	}
+	if m.logStep {
+		line.Top = 0
+	}
 	for i, r := range m.references() {
 		if chart.Finite(r.median) {
+			if line.Top > 0 {
+				line.Top = max(line.Top, r.median*1e3*1.1)
+			}
 			line.References = append(line.References, chart.Reference{Y: r.median * 1e3, Label: r.label + " " + format.Millis(r.median), Style: m.env.Theme.Series[1+i]})
 		}
 	}
-	return m.drawChart(paneStep, "Step time ms", stepTime, line, m.logStep, w, h)
+	return m.drawChart(paneStep, title, stepTime, line, m.logStep, w, h)
 }
 
 func (m *Model) drawLoss(w, h int) string {

@@ -210,3 +210,21 @@ func TestSessionKeepsTheRun(t *testing.T) {
 	m.Load([]byte(`{"focus":99,"smooth":-4}`))
 	m.Load([]byte(`nonsense`))
 }
+
+// A run that was just launched is not listed yet. It is shown as soon as it is,
+// and does not keep the next one of a chain away.
+func TestALaunchedRunIsFollowedAndTheNextOneToo(t *testing.T) {
+	d, store := start(t, 120, 36, fullRank(t))
+	first := btp(t)
+	d.Send(msg.OpenRun{ID: first.ID})
+	root := t.TempDir()
+	store.Infos = append(store.Infos, first.Write(t, root))
+	d.Send(msg.RunsChanged{})
+	has(t, d.Text(), "running "+first.ID)
+	next := btp(t)
+	next.ID = "1129-1510-next"
+	store.Infos[1].State = runner.Finished
+	store.Infos = append(store.Infos, next.Write(t, root))
+	d.Send(msg.RunsChanged{})
+	has(t, d.Text(), "running "+next.ID)
+}

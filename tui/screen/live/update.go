@@ -30,7 +30,9 @@ func (m *Model) Update(in tea.Msg) (cmd tea.Cmd, used bool) {
 			m.hide()
 		}
 	case msg.OpenRun:
-		cmd = m.open(in.ID, !m.newest(in.ID))
+		// One that is not listed yet was just launched: that is the newest.
+		_, listed := m.find(in.ID)
+		cmd = m.open(in.ID, listed && !m.newest(in.ID))
 	case msg.Runs:
 		cmd = m.list(in)
 	case msg.References:
