@@ -1,0 +1,26 @@
+package format_test
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"boost-tui/tui/format"
+)
+
+func TestFormats(t *testing.T) {
+	now := time.Date(2026, 11, 29, 15, 20, 0, 0, time.UTC)
+	for _, c := range []struct{ got, want string }{
+		{format.Bytes(0), "0 B"}, {format.Bytes(1023), "1023 B"}, {format.Bytes(1 << 20), "1.00 MiB"}, {format.Bytes(1<<30 - 1), "1.00 GiB"}, {format.Bytes(80 << 30), "80.0 GiB"}, {format.Bytes(-2048), "-2.00 KiB"},
+		{format.Millis(0.2013), "201.3"}, {format.Millis(0.0012), "1.20"}, {format.Millis(math.NaN()), "–"},
+		{format.Count(0), "0"}, {format.Count(125080), "125 080"}, {format.Count(-1234567), "-1 234 567"},
+		{format.SI(6.74e9), "6.74 G"}, {format.SI(999.9), "1.00 k"}, {format.SI(0), "0 "},
+		{format.Duration(600 * time.Millisecond), "0.6 s"}, {format.Duration(192 * time.Second), "3:12"}, {format.Duration(3849 * time.Second), "1:04:09"}, {format.Duration(51 * time.Hour), "2d 3h"},
+		{format.Ratio(2.044, "×"), "2.04×"}, {format.Ratio(math.Inf(1), "×"), "–"}, {format.Ratio(0, "×"), "–"},
+		{format.When(now.Add(-time.Hour), now), "14:20"}, {format.When(now.AddDate(0, 0, -2), now), "27 Nov"}, {format.When(now.AddDate(-1, 0, 0), now), "2025-11-29"}, {format.When(time.Time{}, now), "–"},
+	} {
+		if c.got != c.want {
+			t.Errorf("got %q, want %q", c.got, c.want)
+		}
+	}
+}

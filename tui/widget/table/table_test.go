@@ -1,0 +1,85 @@
+package table_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"boost-tui/tui/layout"
+	"boost-tui/tui/theme"
+	"boost-tui/tui/widget/table"
+
+	"github.com/muesli/termenv"
+)
+
+var plain = theme.New(theme.Options{Dark: true, Profile: termenv.Ascii, Plain: true})
+
+func sample(n int) *table.Table {
+	t := &table.Table{Columns: []table.Column{{ID: "id", Title: "id", Width: 4}, {ID: "ms", Title: "ms", Width: 6, Right: true, Drop: 1}, {ID: "note", Title: "note", Width: 6, Flex: 1, Drop: 2}}, Sort: "ms", Down: true}
+	t.SetRows(rows(n))
+	return t
+}
+
+func rows(n int) []table.Row {
+	out := make([]table.Row, n)
+	for i := range out {
+		out[i] = table.Row{ID: fmt.Sprint("r", i), Cells: []table.Cell{{Text: fmt.Sprint("r", i)}, {Text: "1.5"}, {Text: "漢字 wide"}}}
+	}
+	return out
+}
+
+func TestCursorFollowsItsRow(t *testing.T) {
+	tab := sample(10)
+	tab.Move(4)
+	tab.SetRows(rows(10)[2:])
+	if tab.Cursor() != "r4" {
+		t.Errorf("the cursor is on %s", tab.Cursor())
+	}
+	tab.SetRows(rows(3))
+	if tab.Cursor() != "r2" {
+		t.Errorf("after its row went, the cursor is on %s", tab.Cursor())
+	}
+	tab.SetRows(nil)
+	tab.Move(5)
+	tab.Toggle()
+	tab.Range()
+	tab.ToggleAll()
+	if tab.Cursor() != "" || len(tab.Marked()) != 0 {
+		t.Error("an empty table has a cursor or marks")
+	}
+}
+
+func TestMarks(t *testing.T) {
+	tab := sample(6)
+	tab.Toggle()
+	tab.Move(2)
+	tab.Range()
+	if got := fmt.Sprint(tab.Marked()); got != "[r0 r1 r2 r3]" {
+		t.Errorf("marked %s", got)
+	}
+	tab.SetRows(rows(6)[3:])
+	if got := fmt.Sprint(tab.Marked()); got != "[r3]" {
+		t.Errorf("after rows went, marked %s", got)
+	}
+}
+
+func TestColumnsGiveWay(t *testing.T) {
+	tab := sample(30)
+	for w := 0; w < 60; w++ {
+		for h := 0; h < 12; h++ {
+			view := tab.View(plain, w, h, true)
+			for _, line := range strings.Split(view, "\n") {
+				if w > 0 && h > 0 && layout.Width(line) != w {
+					t.Fatalf("%dx%d: %q is %d wide", w, h, line, layout.Width(line))
+				}
+			}
+		}
+	}
+	if view := tab.View(plain, 16, 5, true); strings.Contains(view, "note") || !strings.Contains(view, "ms▼") {
+		t.Errorf("the note should go first:\n%s", view)
+	}
+	tab.Move(1 << 30)
+	if view := tab.View(plain, 40, 5, true); !strings.Contains(view, "r29") {
+		t.Errorf("the end is not shown:\n%s", view)
+	}
+}
