@@ -114,8 +114,12 @@ func (m *Model) find(id string) (runner.Info, bool) {
 func (m *Model) list(in msg.Runs) tea.Cmd {
 	more := finished(in.Infos) != finished(m.infos)
 	m.infos, m.errs, m.now = in.Infos, len(in.Errs), m.env.Now()
-	want := m.run.ID
-	if _, there := m.find(want); !there || !m.pinned {
+	before, want := m.run.State, m.run.ID
+	now, there := m.find(want)
+	if there && m.run.Dir != "" {
+		m.run = now
+	}
+	if !there || !m.pinned {
 		if next := m.pick(); !there || m.worthMoving(next) {
 			want = next
 		}
@@ -123,8 +127,6 @@ func (m *Model) list(in msg.Runs) tea.Cmd {
 	if want != m.run.ID || m.run.Dir == "" {
 		return m.open(want, m.pinned && want == m.run.ID)
 	}
-	before := m.run.State
-	m.run, _ = m.find(want)
 	if more {
 		m.choose()
 	}

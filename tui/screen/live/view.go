@@ -75,7 +75,10 @@ func (m *Model) Status() string {
 		return ""
 	}
 	t := m.env.Theme
-	parts := []string{m.stateSign() + " " + layout.Clean(m.run.ID), describe(m.run)}
+	parts := []string{m.stateSign() + " " + layout.Clean(m.run.ID)}
+	if e := m.run.Run.Experiment; !strings.Contains(m.run.ID, string(e.Model.Variant)+"-"+string(e.Parallel.Scheme)) {
+		parts = append(parts, describe(m.run)) // ids of ours say it already
+	}
 	if n := m.latest.newest.Step; n >= 0 {
 		parts = append(parts, progress(m.run, n))
 		if loss := m.latest.newest.Loss; chart.Finite(loss) {
