@@ -43,9 +43,7 @@ func StartTmux(t testing.TB, w, h int, env []string, command ...string) *Tmux {
 func (m *Tmux) run(options string, args []string) {
 	m.t.Helper()
 	full := []string{"-S", m.socket, "-u", "-f", "/dev/null", "start-server", ";"}
-	for _, o := range strings.Fields(options) {
-		full = append(full, o)
-	}
+	full = append(full, strings.Fields(options)...)
 	full = append(full, ";")
 	full = append(full, args[3:]...)
 	cmd := exec.Command("tmux", full...)
