@@ -127,16 +127,26 @@ func (m *Model) place(id string) int {
 	return 2
 }
 
-// label names a run in a few cells: by its name, else by the ending of its id
-// that tells runs apart.
+// label names a run in a few cells: by its name where no other row has it,
+// else by the ending of its id, which tells runs apart.
 func (m *Model) label(id string) string {
-	if in, ok := m.info(id); ok && in.Run.Name != "" {
+	if in, ok := m.info(id); ok && in.Run.Name != "" && m.named(in.Run.Name) == 1 {
 		return layout.Clean(in.Run.Name)
 	}
 	if i := strings.LastIndexByte(id, '-'); i >= 0 && i < len(id)-1 && len(id) > 12 {
 		return "#" + layout.Clean(id[i+1:])
 	}
 	return layout.Clean(id)
+}
+
+// named counts the rows with a name.
+func (m *Model) named(name string) (n int) {
+	for i := range m.result.table.Rows {
+		if m.result.table.Rows[i].Name == name {
+			n++
+		}
+	}
+	return n
 }
 
 // weak reports whether a run's figures are too few for a verdict.

@@ -1,11 +1,13 @@
 package live_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
 
 	"boost-tui/runner"
+	"boost-tui/tui/app"
 	"boost-tui/tui/keys"
 	"boost-tui/tui/msg"
 	"boost-tui/tui/screen/live"
@@ -227,4 +229,22 @@ func TestALaunchedRunIsFollowedAndTheNextOneToo(t *testing.T) {
 	store.Infos = append(store.Infos, next.Write(t, root))
 	d.Send(msg.RunsChanged{})
 	has(t, d.Text(), "running "+next.ID)
+}
+
+func TestARestoredRunGivesWayToOneThatGoesOn(t *testing.T) {
+	for _, going := range []bool{false, true} {
+		root := t.TempDir()
+		old, latest := fullRank(t), btp(t)
+		if !going {
+			latest.State = runner.Finished
+		}
+		store := &testkit.Store{Infos: []runner.Info{old.Write(t, root), latest.Write(t, root)}}
+		session := app.Session{Screens: map[string]json.RawMessage{live.ID: []byte(`{"run":"` + old.ID + `"}`)}}
+		d := testkit.NewDriver(t, 120, 36, app.Options{Env: testkit.Env(t, store), Screens: testkit.One(live.New()), Session: session})
+		want := old.ID
+		if going {
+			want = latest.ID
+		}
+		has(t, lineWith(d.Text(), "step "+map[bool]string{true: "148", false: "200"}[going]+"/200"), want)
+	}
 }

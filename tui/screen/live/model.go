@@ -48,11 +48,12 @@ type Model struct {
 	errs  int
 	run   runner.Info // the shown one; ID "" when there is none
 	// pinned keeps the shown run when another one starts.
-	pinned  bool
-	refs    msg.References
-	auto    [2]string // references chosen for the run: full-rank, vanilla
-	visible bool
-	now     time.Time // of the last news
+	pinned   bool
+	restored bool // pinned by an earlier session
+	refs     msg.References
+	auto     [2]string // references chosen for the run: full-rank, vanilla
+	visible  bool
+	now      time.Time // of the last news
 
 	loop    feed.Loop
 	reader  *follower
@@ -168,7 +169,7 @@ func (m *Model) Load(data json.RawMessage) {
 	}
 	m.logStep, m.logLoss, m.showLog = s.LogStep, s.LogLoss, s.ShowLog
 	if s.Run != "" {
-		m.run, m.pinned = runner.Info{ID: s.Run}, true
+		m.run, m.pinned, m.restored = runner.Info{ID: s.Run}, true, true
 	}
 }
 

@@ -119,6 +119,10 @@ func (m *Model) list(in msg.Runs) tea.Cmd {
 	if there && m.run.Dir != "" {
 		m.run = now
 	}
+	if m.restored && there && now.State.Over() {
+		m.pinned = false // of an earlier session: a run that goes on now is of more interest
+	}
+	m.restored = false
 	if !there || !m.pinned {
 		if next := m.pick(); !there || m.worthMoving(next) {
 			want = next
