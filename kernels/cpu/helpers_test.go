@@ -126,12 +126,15 @@ func (r *rig) run(op kernels.Op) {
 	}
 }
 
-// want compares a view with a formula, relative to the largest element, and the gaps between rows with the mark. Operands are
-// of the order of one: where sums of them cancel (attention to one key has gradients of zero) the rounding of the terms
-// stays, so that the scale is at least 0.1.
+// want compares a view with a formula, relative to the largest element (or 0.01), and the gaps between rows with the mark.
 func (r *rig) want(name string, v kernels.View, tolerance float64, f func(i, j int) float64) {
 	r.Helper()
-	scale := 0.1
+	r.wantOfTerms(name, v, tolerance, 0.01, f)
+}
+
+// wantOfTerms is want for sums whose terms are of the size of scale and may cancel: their rounding stays.
+func (r *rig) wantOfTerms(name string, v kernels.View, tolerance, scale float64, f func(i, j int) float64) {
+	r.Helper()
 	wanted := make([]float64, v.Rows*v.Cols)
 	for i := range wanted {
 		wanted[i] = f(i/v.Cols, i%v.Cols)
