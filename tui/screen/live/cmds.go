@@ -2,9 +2,11 @@ package live
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"boost-tui/profiler/record"
+	"boost-tui/runner"
 	"boost-tui/tui/feed"
 	"boost-tui/tui/format"
 	"boost-tui/tui/msg"
@@ -45,6 +47,18 @@ func (m *Model) startLog() {
 	m.lines.Reset()
 	m.tail = feed.NewTail(record.LogPath(m.run.Dir, m.logRank))
 	m.logLoop.Start()
+}
+
+// culprit is the rank that ended a failed run, as its cause names it, else 0.
+func (m *Model) culprit() int {
+	rank := 0
+	if m.run.State != runner.Failed {
+		return 0
+	}
+	if _, err := fmt.Sscanf(m.run.Cause, "rank %d", &rank); err != nil || rank < 0 || rank >= m.world() {
+		return 0
+	}
+	return rank
 }
 
 func (m *Model) stopLog() {

@@ -160,13 +160,13 @@ func TestCancelAsksAndNoIsTheDefault(t *testing.T) {
 
 func TestLog(t *testing.T) {
 	d, _ := start(t, 120, 36, failed(t))
-	has(t, d.Text(), "fatal error: rank 1 is gone", "Log  rank 0")
+	has(t, d.Text(), "fatal error: rank 1 is gone", "Log  rank 1")
 	d.Press("l", "e")
 	if strings.Contains(d.Text(), "step 147 ") {
 		t.Error("e shows lines that are no errors")
 	}
 	d.Press("e", ")")
-	has(t, d.Text(), "Log  rank 1")
+	has(t, d.Text(), "Log  rank 2")
 	d.Press("/")
 	d.Type("fatal")
 	d.Press("enter")
@@ -174,7 +174,7 @@ func TestLog(t *testing.T) {
 	d.Press("l")
 	d2, _ := start(t, 80, 24, failed(t))
 	d2.Press("l")
-	has(t, d2.Text(), "Log  rank 0", "fatal error")
+	has(t, d2.Text(), "Log  rank 1", "fatal error")
 }
 
 func TestReferencesAreMarked(t *testing.T) {
@@ -246,5 +246,15 @@ func TestARestoredRunGivesWayToOneThatGoesOn(t *testing.T) {
 			want = latest.ID
 		}
 		has(t, lineWith(d.Text(), "step "+map[bool]string{true: "148", false: "200"}[going]+"/200"), want)
+	}
+}
+
+func TestACauseIsReadToItsEnd(t *testing.T) {
+	r := failed(t)
+	r.Cause = "rank 1: was killed by SIGKILL, from outside or for lack of memory (step 367, backward.l1.attn.core/qkv, waiting for its peers)"
+	for _, size := range [][2]int{{120, 36}, {80, 24}, {60, 20}} {
+		d, _ := start(t, size[0], size[1], r)
+		text := strings.Join(strings.Fields(strings.NewReplacer("│", " ", "\n", " ").Replace(d.Text())), " ")
+		has(t, text, "lack of memory (step 367, backward.l1.attn.core/qkv, waiting for its peers)")
 	}
 }

@@ -37,7 +37,7 @@ func (m *Model) drawRanks(w, h int, wide bool) string {
 	s := m.shown()
 	ranks := s.ranks
 	page := ranks[min(len(ranks), m.page*pageRanks):min(len(ranks), (m.page+1)*pageRanks)]
-	notes := m.notes(wide)
+	notes := m.notes(iw, wide)
 	room := max(1, ih-1-len(notes))
 	lines := []string{m.env.Theme.Dim.Paint(rankHeading(iw, wide, page))}
 	slow, slower := findStraggler(ranks)
@@ -45,7 +45,7 @@ func (m *Model) drawRanks(w, h int, wide bool) string {
 		if i == room {
 			break
 		}
-		lines = append(lines, m.rankLine(r, iw, wide, slower && slow.extra >= stragglerLimit && slow.rank == r.rank))
+		lines = append(lines, m.rankLine(r, iw, wide, m.slowNow(slow, slower) && slow.rank == r.rank))
 	}
 	title := fmt.Sprintf("%d ranks", m.world())
 	if n := reporting(ranks); n < m.world() && len(ranks) <= followRanks {
@@ -70,6 +70,12 @@ func healthNanos(ranks []rankStat) int64 {
 		newest = max(newest, ranks[i].seenNanos)
 	}
 	return newest
+}
+
+// slowNow reports whether a straggler is worth a mark: of a run that failed,
+// the way its ranks ended is what matters.
+func (m *Model) slowNow(slow straggler, known bool) bool {
+	return known && slow.extra >= stragglerLimit && m.run.State != runner.Failed
 }
 
 // reporting counts the ranks that have written a step.
@@ -169,24 +175,52 @@ func (m *Model) rankState(r rankStat) string {
 	return ""
 }
 
-// failure says why reading or the run went wrong.
-func (m *Model) failure() (out []string) {
+// failure says why reading or the run went wrong, on lines of w cells. Where a
+// rank was is at the end of a cause, so it is not cut.
+func (m *Model) failure(w int) (out []string) {
 	t := m.env.Theme
 	for _, err := range []error{m.err, m.run.Err} {
 		if err != nil {
-			out = append(out, t.Bad.Paint(t.Glyphs.Cross+" "+layout.Clean(err.Error())))
+			for _, line := range words(t.Glyphs.Cross+" "+layout.Clean(err.Error()), w, failureLines) {
+				out = append(out, t.Bad.Paint(line))
+			}
 		}
 	}
 	if m.run.Cause != "" && m.run.State != runner.Finished {
-		out = append(out, m.stateSign()+t.Bad.Paint(": "+layout.Clean(m.run.Cause)))
+		g := t.Glyphs
+		sign := map[runner.State]string{runner.Failed: g.Failed, runner.Cancelled: g.Cancelled, runner.Lost: g.Lost}[m.run.State]
+		for _, line := range words(sign+" "+string(m.run.State)+": "+layout.Clean(m.run.Cause), w, failureLines) {
+			out = append(out, t.Bad.Paint(line))
+		}
 	}
 	return out
 }
 
+// failureLines is how many lines one reason may take.
+const failureLines = 3
+
+// words breaks a text at blanks into at most n lines of w cells; the last one
+// is cut where that is not enough.
+func words(text string, w, n int) (lines []string) {
+	line := ""
+	for _, word := range strings.Fields(text) {
+		switch {
+		case line == "":
+			line = word
+		case layout.Width(line)+1+layout.Width(word) <= w || len(lines) == n-1:
+			line += " " + word
+		default:
+			lines = append(lines, line)
+			line = "  " + word
+		}
+	}
+	return append(lines, layout.Cut(line, w, "…"))
+}
+
 // notes are the lines below the ranks: what went wrong, who is slow, the host.
-func (m *Model) notes(wide bool) []string {
+func (m *Model) notes(w int, wide bool) []string {
 	t, s := m.env.Theme, m.shown()
-	out := m.failure()
+	out := m.failure(w)
 	if line := m.stragglerLine(s.ranks, wide); line != "" {
 		out = append(out, line)
 	}

@@ -141,6 +141,10 @@ func (m *Model) list(in msg.Runs) tea.Cmd {
 		return nil
 	}
 	m.ended = false
+	if rank := m.culprit(); rank != m.logRank && m.logRank == 0 {
+		m.logRank = rank
+		m.startLog()
+	}
 	if m.visible {
 		return tea.Batch(m.read(), m.readLog(), m.readReferences())
 	}
@@ -187,6 +191,7 @@ func (m *Model) open(id string, pin bool) tea.Cmd {
 	m.lines = logview.View{}
 	m.search = nil
 	m.stopLog()
+	m.logRank = m.culprit()
 	m.choose()
 	if m.visible && ok {
 		return m.show()

@@ -1,11 +1,15 @@
 package live
 
-import "boost-tui/tui/layout"
+import (
+	"strings"
+
+	"boost-tui/tui/layout"
+)
 
 // narrow is the layout of 80x24: ranks above, breakdown over loss at the left,
 // step time or the log at the right.
 func (m *Model) narrow(r layout.Rect) string {
-	need := 2 + 1 + min(pageRanks, max(1, m.world())) + len(m.notes(false))
+	need := 2 + 1 + min(pageRanks, max(1, m.world())) + len(m.notes(r.W-4, false))
 	top, rest := r.Top(layout.Clamp(need, 5, max(5, r.H/2)))
 	columns := rest.Columns(layout.Part{Weight: 1}, layout.Part{Weight: 1})
 	bars := 2 + 1 + len(m.references()) + 2
@@ -22,10 +26,10 @@ func (m *Model) narrow(r layout.Rect) string {
 // why a run ended comes first.
 func (m *Model) tiny(r layout.Rect) string {
 	cause := ""
-	if notes := m.failure(); len(notes) > 0 && m.focus != paneRanks {
+	if lines := m.failure(r.W); len(lines) > 0 && m.focus != paneRanks {
 		var top layout.Rect
-		top, r = r.Top(1)
-		cause = layout.Fit(notes[0], top.W, top.H)
+		top, r = r.Top(min(len(lines), max(1, r.H-10)))
+		cause = layout.Fit(strings.Join(lines, "\n"), top.W, top.H)
 	}
 	if r.H < 14 || m.focus == paneParts {
 		return layout.Stack(cause, m.pane(m.focus, r.W, r.H, false))

@@ -5,7 +5,7 @@ import "boost-tui/tui/layout"
 // wide is the layout from 110x32 on: ranks over the whole width, below them
 // breakdown and step time, then loss and log.
 func (m *Model) wide(r layout.Rect) string {
-	top, rest := r.Top(m.ranksHeight(r.H))
+	top, rest := r.Top(m.ranksHeight(r.W, r.H))
 	rows := rest.Rows(layout.Part{Weight: 1}, layout.Part{Weight: 1})
 	columns := rest.Columns(layout.Part{Weight: 1}, layout.Part{Weight: 1})
 	w1, w2 := columns[0].W, columns[1].W
@@ -17,7 +17,7 @@ func (m *Model) wide(r layout.Rect) string {
 
 // ranksHeight is what the list of ranks needs: a heading, a page of ranks, and
 // what is said below, with its frame.
-func (m *Model) ranksHeight(h int) int {
-	need := 2 + 1 + min(pageRanks, max(1, m.world())) + len(m.notes(true))
+func (m *Model) ranksHeight(w, h int) int {
+	need := 2 + 1 + min(pageRanks, max(1, m.world())) + len(m.notes(w-4, true))
 	return layout.Clamp(need, 5, max(5, h/2))
 }
