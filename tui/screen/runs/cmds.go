@@ -19,7 +19,6 @@ import (
 
 const (
 	cancelDeadline = 20 * time.Second
-	exportDeadline = 10 * time.Minute
 	// measureDeadline bounds the reading of a run's steps.
 	measureDeadline = time.Minute
 	// figuresAge is how old the figures of a running run may get.
