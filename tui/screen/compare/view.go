@@ -143,7 +143,7 @@ func (m *Model) bestLine() string {
 		if best, ok = m.fastest(func(r *profile.Row) bool { return r.Comparable }); !ok {
 			return ""
 		}
-		word, style = "fastest, too few steps for a verdict:", t.Dim
+		word, style = "fastest, without a verdict:", t.Dim
 	}
 	full, vanilla := " vs full-rank", " vs vanilla"
 	if m.drawn.W < 100 {
