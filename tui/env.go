@@ -51,12 +51,21 @@ func build(o Options, screens []screen.Screen, log *logFile, term *terminal.Term
 		Screens: screens, Tabs: tabs(), Width: w, Height: h, Getenv: os.Getenv,
 		RootChanged: func() int64 { return stamp(o.Store.Root) },
 	}
+	options.Env.Primary = func() bool { return true }
 	if dir := stateDir(os.Getenv); dir != "" {
+		lock := &stateLock{path: filepath.Join(dir, "session.lock")}
+		log.lock = lock
+		options.Env.Primary = lock.Held
 		path := filepath.Join(dir, "session.json")
 		if options.Session, err = app.LoadSession(path); err != nil {
 			log.Printf("the last session is left out: %v", err)
 		}
-		options.Save = func(s app.Session) error { return app.SaveSession(path, s) }
+		options.Save = func(s app.Session) error {
+			if !lock.Held() {
+				return nil
+			}
+			return app.SaveSession(path, s)
+		}
 	}
 	return app.New(options), nil
 }

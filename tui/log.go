@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,7 +13,10 @@ import (
 const logLimit = 1 << 20
 
 // logFile is the UI's log; standard error goes there too.
-type logFile struct{ file *os.File }
+type logFile struct {
+	file *os.File
+	lock *stateLock // given up with the log; may be nil
+}
 
 // stateDir is where the UI keeps its log and session: $XDG_STATE_HOME or
 // ~/.local/state, in boost-tui. Empty when neither is known.
@@ -36,18 +40,18 @@ func openLog(getenv func(string) string) (*logFile, error) {
 				_ = os.Rename(path, path+".old") // an append to a large file is no harm
 			}
 			if f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600); err == nil {
-				return &logFile{f}, nil
+				return &logFile{file: f}, nil
 			}
 		}
 	}
 	if f, err := os.CreateTemp("", "boost-tui-*.log"); err == nil {
-		return &logFile{f}, nil
+		return &logFile{file: f}, nil
 	}
 	f, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 	if err != nil {
 		return nil, fmt.Errorf("open a log for the UI: %w", err)
 	}
-	return &logFile{f}, nil
+	return &logFile{file: f}, nil
 }
 
 // Printf adds a line with its time. It may be called from any goroutine.
@@ -56,5 +60,10 @@ func (l *logFile) Printf(format string, args ...any) {
 	fmt.Fprintf(l.file, "%s %s\n", time.Now().Format(time.RFC3339), text)
 }
 
-// Close closes the file.
-func (l *logFile) Close() error { return l.file.Close() }
+// Close closes the file and gives up the lock.
+func (l *logFile) Close() error {
+	if l.lock != nil {
+		return errors.Join(l.lock.Close(), l.file.Close())
+	}
+	return l.file.Close()
+}

@@ -41,9 +41,13 @@ type Env struct {
 	// Machine describes this machine; it reads files.
 	Machine func() planner.Machine
 
-	Theme    theme.Theme
-	Now      func() time.Time
-	After    After
+	Theme theme.Theme
+	Now   func() time.Time
+	After After
+	// Primary is true in the one UI of the user that keeps the session and
+	// carries on what an earlier one left waiting. Another UI takes over when
+	// that one ends.
+	Primary  func() bool
 	ReadOnly bool   // nothing may be launched, cancelled, deleted or noted
 	Host     string // of this machine
 	WorkDir  string // exports go below it

@@ -31,7 +31,7 @@ var machine = planner.Machine{Name: "test", MemBytes: 32 << 30, Cores: 8}
 // note what they were asked in the Store.
 func Env(t testing.TB, s *Store) screen.Env {
 	return screen.Env{
-		Store: s, Theme: Theme(), Host: "login03", WorkDir: t.TempDir(), Logf: t.Logf, Now: func() time.Time { return Start },
+		Store: s, Primary: func() bool { return true }, Theme: Theme(), Host: "login03", WorkDir: t.TempDir(), Logf: t.Logf, Now: func() time.Time { return Start },
 		Machine: func() planner.Machine { return machine },
 		Plan:    func(e experiment.Experiment) (*planner.Plan, error) { return planner.New(e, machine) },
 		Launch:  s.launch, Cancel: s.cancel,

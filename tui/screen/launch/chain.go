@@ -2,6 +2,9 @@ package launch
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
+	"time"
 
 	"boost-tui/experiment"
 	"boost-tui/tui/msg"
@@ -13,8 +16,10 @@ import (
 // chain is runs that are started one after another, because ranks on one
 // machine would slow each other down. The next one starts when the one before
 // is over and a UI is open; the chain is part of the session, so that a later
-// UI carries on.
+// UI carries on. Its runs share a tag: a UI that was killed after a start and
+// before it wrote the session down would else start that run twice.
 type chain struct {
+	Tag    string                  `json:"tag,omitempty"`
 	Queue  []experiment.Experiment `json:"queue,omitempty"` // resolved, still to start
 	Done   []string                `json:"done,omitempty"`  // IDs of those started
 	Wait   string                  `json:"wait,omitempty"`  // ID whose end is waited for
@@ -29,6 +34,7 @@ func (m *Model) askThree() tea.Cmd {
 		return msg.Send(msg.Toast{Level: msg.Warn, Text: "runs are waiting for their turn already; X forgets them"})
 	}
 	var queue []experiment.Experiment
+	tag := chainTag(m.env.Now())
 	lines := []string{}
 	for _, e := range m.draft.three() {
 		resolved, err := e.Resolve()
@@ -38,6 +44,7 @@ func (m *Model) askThree() tea.Cmd {
 		if err != nil {
 			return msg.Send(msg.Toast{Level: msg.Bad, Text: fmt.Sprintf("%s cannot run: %v", e.Parallel.Scheme, err)})
 		}
+		resolved.Tags = append(slices.Clone(resolved.Tags), tag)
 		queue = append(queue, resolved)
 		lines = append(lines, fmt.Sprintf("%d. %s", len(queue), describe(resolved)))
 	}
@@ -49,7 +56,7 @@ func (m *Model) askThree() tea.Cmd {
 			if answer == nil {
 				return nil
 			}
-			m.chain = chain{Queue: queue, Active: true}
+			m.chain = chain{Tag: tag, Queue: queue, Active: true}
 			return m.chainStart()
 		},
 	})
@@ -87,7 +94,7 @@ func (m *Model) chainLaunched(in launched) tea.Cmd {
 
 // chainNext starts the next run when the one that is waited for is over.
 func (m *Model) chainNext(runs msg.Runs) tea.Cmd {
-	if !m.chain.Active || m.chain.busy || m.env.ReadOnly {
+	if !m.chain.Active || m.chain.busy || m.env.ReadOnly || !m.env.Primary() {
 		return nil
 	}
 	for _, in := range runs.Infos {
@@ -102,6 +109,9 @@ func (m *Model) chainNext(runs msg.Runs) tea.Cmd {
 	if m.chain.Wait != "" && !m.chain.Seen {
 		return nil // a listing from before the start
 	}
+	if id := m.chain.started(runs); id != "" {
+		return m.chainLaunched(launched{id: id, step: len(m.chain.Done)})
+	}
 	if len(m.chain.Queue) > 0 {
 		return m.chainStart()
 	}
@@ -109,6 +119,28 @@ func (m *Model) chainNext(runs msg.Runs) tea.Cmd {
 	m.chain = chain{}
 	return tea.Batch(msg.Send(msg.MarkRuns{IDs: done}),
 		msg.Send(msg.Toast{Level: msg.Good, Text: "the three schemes are through: 3 compares them"}))
+}
+
+// started finds a run of the chain that is next in the queue and was started
+// by a UI that is gone.
+func (c *chain) started(runs msg.Runs) string {
+	if len(c.Queue) == 0 {
+		return ""
+	}
+	for _, in := range runs.Infos {
+		e, next := in.Run.Experiment, c.Queue[0]
+		if slices.Contains(in.Run.Tags, c.Tag) && e.Model.Variant == next.Model.Variant && e.Parallel.Scheme == next.Parallel.Scheme && !slices.Contains(c.Done, in.ID) {
+			return in.ID
+		}
+	}
+	return ""
+}
+
+// chainTag names a chain: the base 36 of its start in seconds, as far as it
+// tells one afternoon's chains apart.
+func chainTag(now time.Time) string {
+	s := strconv.FormatInt(now.Unix(), 36)
+	return "three-" + s[max(0, len(s)-4):]
 }
 
 func (m *Model) dropChain() tea.Cmd {

@@ -221,3 +221,30 @@ func TestSessionRestoresTheForm(t *testing.T) {
 		t.Errorf("form was not restored:\n%s", d.Text())
 	}
 }
+
+// A UI that was killed after a start and before it saved the session leaves a
+// run that the next UI must find instead of starting it again.
+func TestChainAdoptsWhatWasStarted(t *testing.T) {
+	s := &testkit.Store{}
+	var session app.Session
+	env := testkit.Env(t, s)
+	d := testkit.NewDriver(t, 120, 36, app.Options{Env: env, Screens: testkit.One(launch.New()), Save: func(x app.Session) error { session = x; return nil }})
+	d.Press("A", "y")
+	d.Advance(3 * time.Second)
+	old := session
+	s.Infos[0].State = runner.Finished
+	d.Advance(2 * time.Second)
+	if len(s.Launched) != 2 {
+		t.Fatalf("%d launched", len(s.Launched))
+	}
+	d = testkit.NewDriver(t, 120, 36, app.Options{Env: env, Screens: testkit.One(launch.New()), Session: old})
+	d.Advance(5 * time.Second)
+	if len(s.Launched) != 2 {
+		t.Fatalf("the second was started again: %d launched", len(s.Launched))
+	}
+	s.Infos[1].State = runner.Finished
+	d.Advance(3 * time.Second)
+	if len(s.Launched) != 3 || s.Launched[2].Parallel.Scheme != experiment.BTP {
+		t.Fatalf("%d launched", len(s.Launched))
+	}
+}
