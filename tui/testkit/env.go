@@ -137,7 +137,7 @@ func (s *Store) cancel(_ context.Context, id string) error {
 // Start.
 func Info(id string, e experiment.Experiment, state runner.State) runner.Info {
 	return runner.Info{ID: id, Dir: "/runs/" + id, State: state, Tags: e.Tags,
-		Run: runner.Run{Schema: runner.Schema, ID: id, Name: e.Name, Experiment: e, Created: Start.Add(-10 * time.Minute), Host: "login03", Hosts: []string{"login03"}}}
+		Run: runner.Run{Schema: runner.Schema, ID: id, Name: e.Name, Tags: e.Tags, Experiment: e, Created: Start.Add(-10 * time.Minute), Host: "login03", Hosts: []string{"login03"}}}
 }
 
 // Experiment is the default experiment with changes "key=value", resolved.
