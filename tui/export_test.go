@@ -1,4 +1,7 @@
 package tui
 
-// RunScreens is Run with other screens.
-var RunScreens = run
+// RunScreens is Run with other screens; Screens are the program's.
+var (
+	RunScreens = run
+	Screens    = screens
+)

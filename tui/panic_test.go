@@ -59,6 +59,8 @@ func (b *broken) key(e keys.Event) (tea.Cmd, bool) {
 		return nil, true
 	case "g":
 		return func() tea.Msg { return goPanic{<-safego.Go(func() { panic("in a goroutine") })} }, true
+	case "h":
+		return func() tea.Msg { time.Sleep(time.Hour); return nil }, true
 	case "n":
 		return func() tea.Msg {
 			cmd := exec.Command("sh", "-c", "echo noise of a child >&2")
@@ -113,6 +115,22 @@ func TestGoroutinePanicIsAValue(t *testing.T) {
 	p.Send("q")
 	if code := p.Wait(2 * time.Second); code != 0 {
 		t.Errorf("exit %d", code)
+	}
+}
+
+// P24: leaving waits for no Cmd that hangs.
+func TestQuitWhileSomethingHangs(t *testing.T) {
+	p := testkit.StartPty(t, 80, 24, program(t, asBroken+"=1"))
+	p.WaitFor("ready", 0, 4*time.Second)
+	p.Send("hhh")
+	time.Sleep(50 * time.Millisecond)
+	start := time.Now()
+	p.Send("q")
+	if code := p.Wait(2 * time.Second); code != 0 {
+		t.Errorf("exit %d", code)
+	}
+	if took := time.Since(start); took > 300*time.Millisecond {
+		t.Errorf("leaving took %v", took)
 	}
 }
 

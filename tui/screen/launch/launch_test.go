@@ -248,3 +248,13 @@ func TestChainAdoptsWhatWasStarted(t *testing.T) {
 		t.Fatalf("%d launched", len(s.Launched))
 	}
 }
+
+func BenchmarkKey(b *testing.B) {
+	env := testkit.Env(b, &testkit.Store{})
+	d := testkit.NewDriver(b, 120, 36, app.Options{Env: env, Screens: testkit.One(launch.New())})
+	d.Press("o")
+	for b.Loop() {
+		d.Press("right")
+		d.View()
+	}
+}
