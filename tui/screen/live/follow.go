@@ -55,15 +55,6 @@ type snapshot struct {
 	nonFinite int64 // first step whose loss was no number; negative: none
 }
 
-// hostStat is the newest sample of a host.
-type hostStat struct {
-	name    string
-	busy    float64
-	memUsed int64
-	nanos   int64
-	tx, rx  float64 // bytes per second; NaN unknown
-}
-
 // follower reads what a run's ranks write, only ever what is new. One Cmd at a
 // time uses it.
 type follower struct {
@@ -75,20 +66,9 @@ type follower struct {
 	cpu     map[int]sample
 }
 
-// sample is the newest health line of a rank.
-type sample struct {
-	line record.HealthLine
-	host string
-}
-
 type stepTailer struct {
 	*record.Tailer
 	lines []record.StepLine // the last window
-}
-
-type healthTailer struct {
-	*record.Tailer
-	before, now record.HealthLine
 }
 
 func newFollower(dir string) *follower {
@@ -164,44 +144,6 @@ func (t *stepTailer) poll() error {
 		}
 	}
 	return nil
-}
-
-func (f *follower) readHealth() error {
-	hosts, err := record.HealthHosts(f.dir)
-	if err != nil {
-		return err
-	}
-	for _, host := range hosts {
-		t := f.health[host]
-		if t == nil {
-			t = &healthTailer{Tailer: record.NewTailer(record.HealthPath(f.dir, host))}
-			t.before, t.now = record.NewHealthLine(record.KindHost, -1), record.NewHealthLine(record.KindHost, -1)
-			if err := t.SkipToLast(healthTail); err != nil {
-				return err
-			}
-			f.health[host] = t
-		}
-		for more := true; more; {
-			if more, err = t.Poll(refineChunk, func(line []byte) { f.takeHealth(t, host, line) }); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func (f *follower) takeHealth(t *healthTailer, host string, line []byte) {
-	var l record.HealthLine
-	if l.Decode(line) != nil {
-		return
-	}
-	if l.Kind == record.KindHost {
-		t.before, t.now = t.now, l
-		return
-	}
-	if l.Rank >= 0 {
-		f.cpu[int(l.Rank)] = sample{l, host}
-	}
 }
 
 // readSeries refines the series and puts the asked columns into s.
@@ -288,18 +230,4 @@ func pace(ranks [][]record.StepLine) float64 {
 		}
 	}
 	return math.NaN()
-}
-
-// stat is the host's newest sample with rates since the one before.
-func (t *healthTailer) stat(host string) hostStat {
-	h := hostStat{name: host, busy: t.now.CPUPercent / 100, memUsed: t.now.MemUsedBytes, nanos: t.now.TSNanos, tx: math.NaN(), rx: math.NaN()}
-	if dt := float64(t.now.TSNanos-t.before.TSNanos) / 1e9; t.before.TSNanos >= 0 && dt > 0 {
-		if t.before.NetTxBytes >= 0 && t.now.NetTxBytes >= t.before.NetTxBytes {
-			h.tx = float64(t.now.NetTxBytes-t.before.NetTxBytes) / dt
-		}
-		if t.before.NetRxBytes >= 0 && t.now.NetRxBytes >= t.before.NetRxBytes {
-			h.rx = float64(t.now.NetRxBytes-t.before.NetRxBytes) / dt
-		}
-	}
-	return h
 }

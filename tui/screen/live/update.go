@@ -7,7 +7,6 @@ import (
 	"boost-tui/tui/layout"
 	"boost-tui/tui/msg"
 	"boost-tui/tui/pick"
-	"boost-tui/tui/widget/input"
 	"boost-tui/tui/widget/logview"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -230,25 +229,6 @@ func (m *Model) clampView() {
 	m.page = layout.Clamp(m.page, 0, max(0, (m.world()-1)/pageRanks))
 }
 
-func (m *Model) takeLog(in feed.Batch[feed.Lines]) tea.Cmd {
-	if !m.logLoop.Mine(in.Source, in.Gen) {
-		return nil
-	}
-	m.logging = false
-	if in.Err != nil {
-		m.lines.Append("the log cannot be read: " + in.Err.Error())
-		return nil
-	}
-	if in.Value.Skipped > 0 {
-		m.lines.Append(skippedNote(in.Value.Skipped))
-	}
-	m.lines.Append(in.Value.Lines...)
-	if in.More || m.logAgain {
-		return m.readLog()
-	}
-	return nil
-}
-
 func (m *Model) key(e keys.Event) (tea.Cmd, bool) {
 	if m.search != nil {
 		m.searchKey(e)
@@ -276,31 +256,4 @@ func (m *Model) motion(e keys.Event) (tea.Cmd, bool) {
 		return nil, false
 	}
 	return nil, true
-}
-
-func (m *Model) searchKey(e keys.Event) {
-	switch e.Name {
-	case "esc":
-		m.lines.Search("")
-		m.search = nil
-	case "enter":
-		m.search = nil
-		m.lines.Next(false)
-	default:
-		line, _, _ := m.search.Update(e)
-		m.search = &line
-		m.lines.Search(line.Text())
-	}
-}
-
-func (m *Model) openSearch(string) tea.Cmd {
-	line := input.New("")
-	m.search = &line
-	m.focusLog()
-	return nil
-}
-
-// focusLog shows the log and gives it the focus.
-func (m *Model) focusLog() {
-	m.focus, m.showLog = paneLog, true
 }

@@ -1,0 +1,168 @@
+package live
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"boost-tui/runner"
+	"boost-tui/tui/chart"
+	"boost-tui/tui/format"
+	"boost-tui/tui/layout"
+	"boost-tui/tui/theme"
+	"boost-tui/tui/widget/panel"
+)
+
+// percent writes a share; what is not known is N/A, never 0.
+func percent(v float64) string {
+	if !chart.Finite(v) {
+		return "N/A"
+	}
+	return strconv.FormatFloat(math.Round(v*100), 'f', 0, 64)
+}
+
+// drawRanks lists a page of ranks: how busy each is, which share of the step
+// it computes and which it communicates.
+func (m *Model) drawRanks(w, h int, wide bool) string {
+	iw, ih := panel.Inner(w, h)
+	s := m.shown()
+	ranks := s.ranks
+	page := ranks[min(len(ranks), m.page*pageRanks):min(len(ranks), (m.page+1)*pageRanks)]
+	notes := m.notes(iw, wide)
+	room := max(1, ih-1-len(notes))
+	lines := []string{m.env.Theme.Dim.Paint(rankHeading(iw, wide, page))}
+	slow, slower := findStraggler(ranks)
+	for i, r := range page {
+		if i == room {
+			break
+		}
+		lines = append(lines, m.rankLine(r, iw, wide, m.slowNow(slow, slower) && slow.rank == r.rank))
+	}
+	title := fmt.Sprintf("%d ranks", m.world())
+	if n := reporting(ranks); n < m.world() && len(ranks) <= followRanks {
+		title = fmt.Sprintf("%d of %d ranks report", n, m.world())
+	}
+	note := m.age(healthNanos(ranks), 1)
+	if len(ranks) > pageRanks {
+		note = strings.TrimSpace(fmt.Sprintf("page %d of %d (n N)  %s", m.page+1, (len(ranks)-1)/pageRanks+1, note))
+	}
+	for _, meaning := range []string{"   busy = CPU or GPU time, spinning counts   work = compute share of the step", "  busy: spins count  work: compute share"} {
+		if layout.Width(title+meaning+note) < w-12 {
+			title += meaning
+			break
+		}
+	}
+	return m.frame(paneRanks, title, note, strings.Join(append(lines, notes...), "\n"), w, h)
+}
+
+func healthNanos(ranks []rankStat) int64 {
+	newest := int64(-1)
+	for i := range ranks {
+		newest = max(newest, ranks[i].seenNanos)
+	}
+	return newest
+}
+
+// slowNow reports whether a straggler is worth a mark: of a run that failed,
+// the way its ranks ended is what matters.
+func (m *Model) slowNow(slow straggler, known bool) bool {
+	return known && slow.extra >= stragglerLimit && m.run.State != runner.Failed
+}
+
+// reporting counts the ranks that have written a step.
+func reporting(ranks []rankStat) (n int) {
+	for i := range ranks {
+		if ranks[i].last >= 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// gpus reports whether any rank of a page runs on a GPU.
+func gpus(page []rankStat) bool {
+	for i := range page {
+		if page[i].gpu >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// barWidth is the room of one of the two bars of a rank's line.
+func barWidth(w int, wide bool) int {
+	if wide {
+		return layout.Clamp((w-72)/2, 6, 30)
+	}
+	return layout.Clamp((w-48)/2, 3, 14)
+}
+
+func rankHeading(w int, wide bool, page []rankStat) string {
+	bar := barWidth(w, wide)
+	if wide {
+		head := fmt.Sprintf("rank  %-10s %s  %s  %6s  %6s  %-10s", "host", layout.Pad("busy %", bar+4), layout.Pad("work %", bar+4), "comm %", "wait %", "memory")
+		if gpus(page) {
+			head += "  power  temp"
+		}
+		return head + "  state"
+	}
+	return fmt.Sprintf("rk %s %s %5s %5s  %-8s state", layout.Pad("busy %", bar+4), layout.Pad("work %", bar+4), "comm%", "wait%", "memory")
+}
+
+func (m *Model) rankLine(r rankStat, w int, wide, slow bool) string {
+	t := m.env.Theme
+	bar := barWidth(w, wide)
+	gauge := func(style theme.Style, v float64) string {
+		return chart.Bar(t, style, v, 1, bar, true) + layout.PadLeft(percent(v), 4)
+	}
+	state := m.rankState(r)
+	if slow {
+		state = t.Warn.Paint("<slow") + " " + state
+	}
+	memory := format.Unknown
+	if r.memBytes >= 0 {
+		memory = format.Bytes(r.memBytes)
+	}
+	if !wide {
+		return fmt.Sprintf("%2d %s %s %5s %5s  %s %s", r.rank, gauge(t.Text, r.busy), gauge(t.Compute, r.work), percent(r.comm), percent(r.wait), layout.Pad(memory, 8), state)
+	}
+	line := fmt.Sprintf("%4d  %s %s  %s  %6s  %6s  %s", r.rank, layout.Pad(layout.Clean(r.host), 10), gauge(t.Text, r.busy), gauge(t.Compute, r.work),
+		percent(r.comm), percent(r.wait), layout.Pad(memory, 10))
+	if r.gpu >= 0 {
+		line += fmt.Sprintf("  %s  %s", unit(r.powerW, "W"), unit(float64(r.tempC), "C"))
+	}
+	return line + "  " + state
+}
+
+func unit(v float64, name string) string {
+	if !chart.Finite(v) || v < 0 {
+		return "  N/A"
+	}
+	return layout.PadLeft(strconv.FormatFloat(v, 'f', 0, 64)+" "+name, 5)
+}
+
+// rankState is what a rank does, or how it ended.
+func (m *Model) rankState(r rankStat) string {
+	t := m.env.Theme
+	if m.run.Result != nil {
+		for _, e := range m.run.Result.Ranks {
+			switch {
+			case e.Rank != r.rank:
+			case e.Signal != "":
+				return t.Bad.Paint(t.Glyphs.Cross + " " + layout.Clean(e.Signal))
+			case e.Code != 0:
+				return t.Bad.Paint(t.Glyphs.Cross + " exit " + strconv.Itoa(e.Code))
+			default:
+				return t.Good.Paint(t.Glyphs.Check + " done")
+			}
+		}
+	}
+	if r.last >= 0 {
+		return "step " + strconv.FormatInt(r.last, 10)
+	}
+	if m.live() {
+		return t.Dim.Paint("starting")
+	}
+	return ""
+}
