@@ -17,13 +17,30 @@ static bool push(bt_list **l, void *p) {
 
 static void context_close(bt_ctx *c) {
   for (bt_list *l = c->comms; l; l = l->next) bt_comm_end(l->p, BT_END_FINALIZE); /* pending collectives end */
-  for (bt_list *l = c->streams, *n; l; l = n) { n = l->next; bt_stream_quit(l->p); free(l); }
-  for (bt_list *l = c->events, *n; l; l = n) { n = l->next; free(l->p); free(l); }
+  for (bt_list *l = c->streams, *n; l; l = n) {
+    n = l->next;
+    bt_stream_quit(l->p);
+    free(l);
+  }
+  for (bt_list *l = c->events, *n; l; l = n) {
+    n = l->next;
+    free(l->p);
+    free(l);
+  }
   bt_comm_free_all(c);
   bt_lane_free(&c->lane);
-  for (bt_rope_table *t = c->ropes, *n; t; t = n) { n = t->next; free(t->cos); free(t); }
+  for (bt_rope_table *t = c->ropes, *n; t; t = n) {
+    n = t->next;
+    free(t->cos);
+    free(t);
+  }
   for (int k = 0; k < 2; k++)
-    for (bt_block *b = k ? c->host : c->blocks, *n; b; b = n) { n = b->next; if (b->mapped) munmap(b->p, b->bytes); else free(b->p); free(b); }
+    for (bt_block *b = k ? c->host : c->blocks, *n; b; b = n) {
+      n = b->next;
+      if (b->mapped) munmap(b->p, b->bytes);
+      else free(b->p);
+      free(b);
+    }
   if (c->segment) bt_segment_close(c->segment);
   pthread_mutex_destroy(&c->lock);
   free(c);
@@ -31,7 +48,10 @@ static void context_close(bt_ctx *c) {
 
 static bt_status context_open(const bt_options *o, bt_ctx **out, char *err, size_t errlen) {
   bt_ctx *c = calloc(1, sizeof *c);
-  if (!c) { snprintf(err, errlen, "no memory for a context"); return BT_ENOMEM; }
+  if (!c) {
+    snprintf(err, errlen, "no memory for a context");
+    return BT_ENOMEM;
+  }
   c->opt = *o;
   pthread_mutex_init(&c->lock, NULL);
   struct timespec unix_time;
@@ -40,13 +60,20 @@ static bt_status context_open(const bt_options *o, bt_ctx **out, char *err, size
   c->clock_offset = (int64_t)unix_time.tv_sec * 1000000000 + unix_time.tv_nsec - (before + bt_monotonic()) / 2;
   bt_status status = BT_OK;
   if (o->device != 0) status = bt_fail(c->err, BT_EINVAL, "the cpu backend has one device, 0; asked for %d", o->device);
-  else if (o->threads < 1 || o->threads > BT_MAX_THREADS) status = bt_fail(c->err, BT_EINVAL, "%d threads; 1 to %d can be had", o->threads, BT_MAX_THREADS);
-  else if (!(c->isa = bt_isa_pick(o->isa))) status = bt_fail(c->err, BT_EUNSUPPORTED, "this processor or build has no instruction set %.16s", o->isa);
-  else if (!bt_lane_init(&c->lane, c, o->threads, o->spin)) status = bt_fail(c->err, BT_EDEVICE, "cannot start %d threads", o->threads);
+  else if (o->threads < 1 || o->threads > BT_MAX_THREADS)
+    status = bt_fail(c->err, BT_EINVAL, "%d threads; 1 to %d can be had", o->threads, BT_MAX_THREADS);
+  else if (!(c->isa = bt_isa_pick(o->isa)))
+    status = bt_fail(c->err, BT_EUNSUPPORTED, "this processor or build has no instruction set %.16s", o->isa);
+  else if (!bt_lane_init(&c->lane, c, o->threads, o->spin))
+    status = bt_fail(c->err, BT_EDEVICE, "cannot start %d threads", o->threads);
   if (!status) status = bt_segment_open(o, &c->segment, c->err);
   if (!status) status = bt_stream_create(c, &c->lane, &c->compute);
   if (!status && !push(&c->streams, c->compute)) status = bt_fail(c->err, BT_ENOMEM, "no memory for a context");
-  if (status) { snprintf(err, errlen, "%s", c->err); context_close(c); return status; }
+  if (status) {
+    snprintf(err, errlen, "%s", c->err);
+    context_close(c);
+    return status;
+  }
   *out = c;
   return BT_OK;
 }
@@ -67,7 +94,10 @@ static bt_status block_new(bt_ctx *c, bt_block **list, uint64_t bytes, void **ou
     if (b->mapped && b->bytes >= HUGE_FROM) madvise(b->p, b->bytes, MADV_HUGEPAGE);
   } else if (!posix_memalign(&b->p, 64, b->bytes)) memset(b->p, 0, b->bytes);
   else b->p = MAP_FAILED;
-  if (b->p == MAP_FAILED) { free(b); return bt_fail(c->err, BT_ENOMEM, "this machine has no memory for %llu bytes", (unsigned long long)bytes); }
+  if (b->p == MAP_FAILED) {
+    free(b);
+    return bt_fail(c->err, BT_ENOMEM, "this machine has no memory for %llu bytes", (unsigned long long)bytes);
+  }
   b->next = *list;
   *list = b;
   *out = b->p;
@@ -79,7 +109,8 @@ static bt_status block_free(bt_ctx *c, bt_block **list, void *p) {
     bt_block *b = *at;
     if (b->p != p) continue;
     *at = b->next;
-    if (b->mapped) munmap(b->p, b->bytes); else free(b->p);
+    if (b->mapped) munmap(b->p, b->bytes);
+    else free(b->p);
     free(b);
     return BT_OK;
   }
@@ -105,7 +136,10 @@ static bt_status host_free(bt_ctx *c, void *p) { return block_free(c, &c->host, 
 
 static bt_status stream_new(bt_ctx *c, bt_stream **out) {
   bt_status status = bt_stream_create(c, NULL, out);
-  if (!status && !push(&c->streams, *out)) { bt_stream_quit(*out); status = bt_fail(c->err, BT_ENOMEM, "no memory for a stream"); }
+  if (!status && !push(&c->streams, *out)) {
+    bt_stream_quit(*out);
+    status = bt_fail(c->err, BT_ENOMEM, "no memory for a stream");
+  }
   return status;
 }
 
@@ -118,19 +152,40 @@ static bt_status event_new(bt_ctx *c, bt_event **out) {
 
 static bt_status comm_join(bt_ctx *c, const bt_uid *id, int32_t n, int32_t rank, const char *name, bt_comm **out) {
   bt_status status = bt_comm_join(c, id, n, rank, name, out);
-  if (!status && !push(&c->comms, *out)) { bt_comm_end(*out, BT_END_ABORT); status = bt_fail(c->err, BT_ENOMEM, "no memory for a communicator"); }
+  if (!status && !push(&c->comms, *out)) {
+    bt_comm_end(*out, BT_END_ABORT);
+    status = bt_fail(c->err, BT_ENOMEM, "no memory for a communicator");
+  }
   return status;
 }
 
 const bt_api *bt_cpu_backend(void) {
   static const bt_api api = {
-    .abi = BT_ABI, .size = sizeof(bt_api), .name = "cpu",
-    .open = context_open, .close = context_close, .error = context_error, .isa = context_isa,
-    .alloc = mem_alloc, .free = mem_free, .host_alloc = host_alloc, .host_free = host_free,
-    .stream_new = stream_new, .stream_issued = bt_stream_issued, .stream_wait = bt_stream_wait, .stream_query = bt_stream_query, .stream_error = bt_stream_error,
-    .event_new = event_new, .event_record = bt_event_record, .event_time = bt_event_time,
-    .launch = bt_launch,
-    .comm_uid = bt_comm_uid_new, .comm_join = comm_join, .comm_ready = bt_comm_ready, .comm_status = bt_comm_status, .comm_end = bt_comm_end,
+      .abi = BT_ABI,
+      .size = sizeof(bt_api),
+      .name = "cpu",
+      .open = context_open,
+      .close = context_close,
+      .error = context_error,
+      .isa = context_isa,
+      .alloc = mem_alloc,
+      .free = mem_free,
+      .host_alloc = host_alloc,
+      .host_free = host_free,
+      .stream_new = stream_new,
+      .stream_issued = bt_stream_issued,
+      .stream_wait = bt_stream_wait,
+      .stream_query = bt_stream_query,
+      .stream_error = bt_stream_error,
+      .event_new = event_new,
+      .event_record = bt_event_record,
+      .event_time = bt_event_time,
+      .launch = bt_launch,
+      .comm_uid = bt_comm_uid_new,
+      .comm_join = comm_join,
+      .comm_ready = bt_comm_ready,
+      .comm_status = bt_comm_status,
+      .comm_end = bt_comm_end,
   };
   return &api;
 }

@@ -12,7 +12,8 @@ type heads struct{ batch, seq, heads, hd, pad int }
 
 func TestAttention(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		for _, s := range []heads{{1, 1, 1, 1, 0}, {1, 2, 1, 4, 0}, {2, 47, 2, 16, 0}, {1, 48, 1, 32, 3}, {1, 97, 2, 10, 0}, {2, 200, 1, 64, 1}, {1, 130, 2, 33, 0}, {1, 193, 1, 128, 0}} {
+		for _, s := range []heads{{1, 1, 1, 1, 0}, {1, 2, 1, 4, 0}, {2, 47, 2, 16, 0}, {1, 48, 1, 32, 3},
+			{1, 97, 2, 10, 0}, {2, 200, 1, 64, 1}, {1, 130, 2, 33, 0}, {1, 193, 1, 128, 0}} {
 			checkAttention(r, s)
 		}
 	})
@@ -27,7 +28,8 @@ func checkAttention(r *rig, s heads) {
 	dq, dk, dv := r.matrix(n, c, s.pad), r.matrix(n, c, s.pad), r.matrix(n, c, s.pad)
 	scale := 1 / math.Sqrt(float64(s.hd))
 	r.run(&kernels.Attention{Q: q, K: k, V: v, O: o, LSE: lse, Seq: s.seq, HeadDim: s.hd, Scale: float32(scale)})
-	r.run(&kernels.AttentionBwd{Q: q, K: k, V: v, O: o, LSE: lse, DO: do, DQ: dq, DK: dk, DV: dv, Work: work, Seq: s.seq, HeadDim: s.hd, Scale: float32(scale)})
+	r.run(&kernels.AttentionBwd{Q: q, K: k, V: v, O: o, LSE: lse, DO: do, DQ: dq, DK: dk, DV: dv, Work: work,
+		Seq: s.seq, HeadDim: s.hd, Scale: float32(scale)})
 	want := naiveAttention(s, scale, r.get(q), r.get(k), r.get(v), r.get(do))
 	name := fmt.Sprintf("%+v ", s)
 	for _, x := range []struct {

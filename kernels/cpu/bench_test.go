@@ -52,8 +52,9 @@ func BenchmarkGemm(b *testing.B) {
 	for _, s := range []struct {
 		m, n, k int
 		ta, tb  bool
-	}{{1024, 1024, 1024, false, false}, {2048, 512, 512, false, true}, {2048, 384, 512, false, true}, {2048, 512, 128, false, true}, {2048, 1376, 128, false, true},
-		{128, 512, 2048, true, false}, {1376, 128, 2048, true, false}, {2048, 128, 1376, false, false}, {2048, 32000, 512, false, true}, {2048, 512, 32000, false, false}, {32000, 512, 2048, true, false}} {
+	}{{1024, 1024, 1024, false, false}, {2048, 512, 512, false, true}, {2048, 512, 128, false, true}, {2048, 1376, 128, false, true},
+		{128, 512, 2048, true, false}, {1376, 128, 2048, true, false}, {2048, 128, 1376, false, false},
+		{2048, 32000, 512, false, true}, {2048, 512, 32000, false, false}, {32000, 512, 2048, true, false}} {
 		for _, threads := range []int{1, 2} {
 			b.Run(fmt.Sprintf("%dx%dx%d-%v-%v-t%d", s.m, s.n, s.k, s.ta, s.tb, threads), func(b *testing.B) {
 				r := open(b, Options{Threads: threads})
@@ -77,8 +78,10 @@ func BenchmarkAttention(b *testing.B) {
 					r := open(b, Options{ISA: isa})
 					n, c := s.batch*s.seq, s.heads*s.hd
 					m := func() kernels.View { return r.matrix(n, c, 0) }
-					fwd := &kernels.Attention{Q: m(), K: m(), V: m(), O: m(), LSE: r.matrix(n, s.heads, 0), Seq: s.seq, HeadDim: s.hd, Scale: 0.125}
-					bwd := &kernels.AttentionBwd{Q: fwd.Q, K: fwd.K, V: fwd.V, O: fwd.O, LSE: fwd.LSE, DO: m(), DQ: m(), DK: m(), DV: m(), Work: r.matrix(n, s.heads, 0), Seq: s.seq, HeadDim: s.hd, Scale: 0.125}
+					fwd := &kernels.Attention{Q: m(), K: m(), V: m(), O: m(), LSE: r.matrix(n, s.heads, 0),
+						Seq: s.seq, HeadDim: s.hd, Scale: 0.125}
+					bwd := &kernels.AttentionBwd{Q: fwd.Q, K: fwd.K, V: fwd.V, O: fwd.O, LSE: fwd.LSE,
+						DO: m(), DQ: m(), DK: m(), DV: m(), Work: r.matrix(n, s.heads, 0), Seq: s.seq, HeadDim: s.hd, Scale: 0.125}
 					var op kernels.Op = fwd
 					if r.run(fwd); backward {
 						op = bwd
@@ -100,13 +103,21 @@ func BenchmarkRows(b *testing.B) {
 	w, stat, one := r.matrix(1, cols, 0), r.matrix(rows, 1, 0), r.matrix(1, 1, 0)
 	r.run(&kernels.Fill{X: stat, Value: 1})
 	r.set(one, 0, 0, 1)
-	for _, op := range []kernels.Op{&kernels.Copy{Src: m(), Dst: m()}, &kernels.Axpby{A: 1, B: 1, X: m(), Y: m(), Out: m()}, &kernels.NormStats{X: m(), Stat: r.matrix(rows, 1, 0)},
+	for _, op := range []kernels.Op{
+		&kernels.Copy{Src: m(), Dst: m()}, &kernels.Axpby{A: 1, B: 1, X: m(), Y: m(), Out: m()},
+		&kernels.NormStats{X: m(), Stat: r.matrix(rows, 1, 0)},
 		&kernels.NormApply{X: m(), W: w, RStd: stat, Y: m()}, &kernels.NormBwdStats{X: m(), W: w, RStd: stat, DY: m(), Dot: r.matrix(rows, 1, 0)},
 		&kernels.NormBwdApply{X: m(), W: w, RStd: stat, DY: m(), Dot: stat, Base: m(), DX: m(), DW: r.matrix(1, cols, 0), Width: cols},
-		&kernels.Latent{P: m(), RStd: stat, U: m(), H: m(), Silu: true}, &kernels.LatentBwd{DH: m(), U: m(), DU: m(), Dot: r.matrix(rows, 1, 0), Silu: true},
-		&kernels.SwiGLU{G: m(), U: m(), Y: m(), Silu: true}, &kernels.SwiGLUBwd{G: m(), U: m(), DY: m(), DG: m(), DU: m(), Silu: true}, &kernels.Rope{X: m(), Seq: 512, HeadDim: 32, Theta: 10000},
-		&kernels.SumSq{X: m(), Out: r.matrix(1, 1, 0)}, &kernels.AdamW{Param: m(), M: m(), V: m(), Grad: m(), Scale: one, LR: 1e-3, Beta1: 0.9, Beta2: 0.95, Eps: 1e-8, Step: 1},
-		&kernels.FindNonFinite{X: m(), At: r.empty(1, 2, 0, kernels.I32)}} {
+		&kernels.Latent{P: m(), RStd: stat, U: m(), H: m(), Silu: true},
+		&kernels.LatentBwd{DH: m(), U: m(), DU: m(), Dot: r.matrix(rows, 1, 0), Silu: true},
+		&kernels.SwiGLU{G: m(), U: m(), Y: m(), Silu: true},
+		&kernels.SwiGLUBwd{G: m(), U: m(), DY: m(), DG: m(), DU: m(), Silu: true},
+		&kernels.Rope{X: m(), Seq: 512, HeadDim: 32, Theta: 10000},
+		&kernels.SumSq{X: m(), Out: r.matrix(1, 1, 0)},
+		&kernels.AdamW{Param: m(), M: m(), V: m(), Grad: m(), Scale: one,
+			LR: 1e-3, Beta1: 0.9, Beta2: 0.95, Eps: 1e-8, Step: 1},
+		&kernels.FindNonFinite{X: m(), At: r.empty(1, 2, 0, kernels.I32)},
+	} {
 		b.Run(op.Name(), func(b *testing.B) {
 			var bytes int64
 			op.Operands(func(o kernels.Operand) {

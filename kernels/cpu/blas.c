@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-typedef void (*sgemm_fn)(int order, int ta, int tb, int m, int n, int k, float alpha, const float *a, int lda, const float *b, int ldb, float beta, float *c, int ldc);
+typedef void (*sgemm_fn)(int order, int ta, int tb, int m, int n, int k, float alpha, const float *a, int lda, const float *b,
+                         int ldb, float beta, float *c, int ldc);
 enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112 };
 /* One library per process: set once by the first device that has one, and read by the threads of all. */
 static _Atomic(sgemm_fn) sgemm;
@@ -26,10 +27,17 @@ static void describe(void *lib, bt_blas_info *info) {
 
 void *bt_blas_open(const char *name, bt_blas_info *info, char *err, size_t errlen) {
   void *lib = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-  if (!lib) { snprintf(err, errlen, "%s", dlerror()); return NULL; }
+  if (!lib) {
+    snprintf(err, errlen, "%s", dlerror());
+    return NULL;
+  }
   void *f = dlsym(lib, "cblas_sgemm");
   Dl_info where;
-  if (!f || !dladdr(f, &where)) { snprintf(err, errlen, "%s has no cblas_sgemm", name); dlclose(lib); return NULL; }
+  if (!f || !dladdr(f, &where)) {
+    snprintf(err, errlen, "%s has no cblas_sgemm", name);
+    dlclose(lib);
+    return NULL;
+  }
   snprintf(info->path, sizeof info->path, "%s", where.dli_fname);
   describe(lib, info);
   return lib;
@@ -59,22 +67,32 @@ static bool answers(sgemm_fn f) {
 int bt_blas_use(void *lib, char *err, size_t errlen) {
   sgemm_fn f = (sgemm_fn)dlsym(lib, "cblas_sgemm");
   one_thread(lib);
-  if (!answers(f)) { snprintf(err, errlen, "its cblas_sgemm does not compute a 2x3x2 product (64-bit integers?)"); return 0; }
+  if (!answers(f)) {
+    snprintf(err, errlen, "its cblas_sgemm does not compute a 2x3x2 product (64-bit integers?)");
+    return 0;
+  }
   atomic_store(&sgemm, f);
   return 1;
 }
 
-typedef struct { const bt_op *o; sgemm_fn f; int64_t pm, pn, dm, dn; } product;
+typedef struct {
+  const bt_op *o;
+  sgemm_fn f;
+  int64_t pm, pn, dm, dn;
+} product;
 
 /* For streams of their own where there is no library; compute products then go to gonum in Go. */
-static void plain(int ta, int tb, int64_t m, int64_t n, int64_t k, float alpha, const float *a, int64_t lda, const float *b, int64_t ldb, float beta, float *c, int64_t ldc) {
+static void plain(int ta, int tb, int64_t m, int64_t n, int64_t k, float alpha, const float *a, int64_t lda, const float *b,
+                  int64_t ldb, float beta, float *c, int64_t ldc) {
   for (int64_t i = 0; i < m; i++) {
     float *row = c + i * ldc;
     for (int64_t j = 0; j < n; j++) row[j] = beta == 0 ? 0 : beta * row[j];
     for (int64_t p = 0; p < k; p++) {
       float x = alpha * (ta ? a[p * lda + i] : a[i * lda + p]);
-      if (tb) for (int64_t j = 0; j < n; j++) row[j] += x * b[j * ldb + p];
-      else for (int64_t j = 0; j < n; j++) row[j] += x * b[p * ldb + j];
+      if (tb)
+        for (int64_t j = 0; j < n; j++) row[j] += x * b[j * ldb + p];
+      else
+        for (int64_t j = 0; j < n; j++) row[j] += x * b[p * ldb + j];
     }
   }
 }
@@ -95,7 +113,8 @@ static void piece(void *arg, int64_t lo, int64_t hi, bt_worker w) {
     float *d = (float *)(uintptr_t)o->m[3].p + batch * o->i[7] + i0 * ldd + j0;
     if (o->m[2].p && o->f[1] != 0) {
       const float *c = (float *)(uintptr_t)o->m[2].p + batch * o->i[6] + i0 * ldc + j0;
-      if (c != d || ldc != ldd) for (int64_t r = 0; r < m; r++) memcpy(d + r * ldd, c + r * ldc, n * sizeof *d);
+      if (c != d || ldc != ldd)
+        for (int64_t r = 0; r < m; r++) memcpy(d + r * ldd, c + r * ldc, n * sizeof *d);
     }
     if (p->f) p->f(ROW_MAJOR, ta ? TRANS : NO_TRANS, tb ? TRANS : NO_TRANS, m, n, k, o->f[0], a, lda, b, ldb, o->f[1], d, ldd);
     else plain(ta, tb, m, n, k, o->f[0], a, lda, b, ldb, o->f[1], d, ldd);
@@ -111,7 +130,8 @@ static void split(product *p, int64_t want) {
   while (p->pm * p->pn < want) {
     bool rows = m / p->pm >= n / p->pn;
     if ((rows ? m / p->pm : n / p->pn) < 192) break;
-    if (rows) p->pm++; else p->pn++;
+    if (rows) p->pm++;
+    else p->pn++;
   }
   p->dm = up((m + p->pm - 1) / p->pm, p->pm > 1 ? 48 : 1);
   p->dn = up((n + p->pn - 1) / p->pn, p->pn > 1 ? 48 : 1);
@@ -124,10 +144,13 @@ bt_status bt_gemm(bt_lane *l, const bt_op *in, char *err) {
     /* A matrix of one row may have any leading dimension here, CBLAS wants a sound one. */
     int64_t cols = k == 0 ? (o.i[2] ? o.rows : o.i[0]) : k == 1 ? (o.i[3] ? o.i[0] : o.cols) : o.cols;
     if (o.m[k].ld < cols) o.m[k].ld = cols;
-    if (o.m[k].ld > INT32_MAX) return bt_fail(err, BT_EINVAL, "leading dimension %lld is beyond what a BLAS takes", (long long)o.m[k].ld);
+    if (o.m[k].ld > INT32_MAX)
+      return bt_fail(err, BT_EINVAL, "leading dimension %lld is beyond what a BLAS takes", (long long)o.m[k].ld);
     if (o.m[k].ld == 0) o.m[k].ld = 1;
   }
-  if (o.rows > INT32_MAX || o.cols > INT32_MAX || o.i[0] > INT32_MAX) return bt_fail(err, BT_EINVAL, "%lld x %lld x %lld is beyond what a BLAS takes", (long long)o.rows, (long long)o.cols, (long long)o.i[0]);
+  if (o.rows > INT32_MAX || o.cols > INT32_MAX || o.i[0] > INT32_MAX)
+    return bt_fail(err, BT_EINVAL, "%lld x %lld x %lld is beyond what a BLAS takes", (long long)o.rows, (long long)o.cols,
+                   (long long)o.i[0]);
   int64_t batch = o.i[1] > 0 ? o.i[1] : 1;
   product p = {.o = &o, .f = atomic_load(&sgemm)};
   int64_t work = o.rows * o.cols * o.i[0] * batch;

@@ -50,7 +50,8 @@ func TestTrusted(t *testing.T) {
 		t.Skipf("the cache folder is not trusted itself: %v", err)
 	}
 	file := filepath.Join(dir, "sub", "lib.so")
-	if err := errors.Join(os.Mkdir(filepath.Dir(file), 0o755), os.WriteFile(file, nil, 0o644), os.Symlink(file, filepath.Join(dir, "link.so"))); err != nil {
+	err = errors.Join(os.Mkdir(filepath.Dir(file), 0o755), os.WriteFile(file, nil, 0o644), os.Symlink(file, filepath.Join(dir, "link.so")))
+	if err != nil {
 		t.Fatal(err)
 	}
 	if got, err := trusted(filepath.Join(dir, "link.so")); err != nil || got != file {

@@ -6,15 +6,20 @@ BODY(axpby) {
   for (int64_t r = lo; r < hi; r++) {
     const float *x = ROW(0, r), *y = HAS(1) ? ROW(1, r) : NULL;
     float *out = ROW(2, r);
-    if (y) VLOOP(i, w, 0, o->cols) vstore(out + i, a * vload(x + i, w) + b * vload(y + i, w), w);
-    else VLOOP(i, w, 0, o->cols) vstore(out + i, a * vload(x + i, w), w);
+    if (y)
+      VLOOP(i, w, 0, o->cols) vstore(out + i, a * vload(x + i, w) + b * vload(y + i, w), w);
+    else
+      VLOOP(i, w, 0, o->cols) vstore(out + i, a * vload(x + i, w), w);
   }
 }
 
 BODY(fill) {
   OP;
   vf v = vset(o->f[0]);
-  for (int64_t r = lo; r < hi; r++) { float *x = ROW(0, r); VLOOP(i, w, 0, o->cols) vstore(x + i, v, w); }
+  for (int64_t r = lo; r < hi; r++) {
+    float *x = ROW(0, r);
+    VLOOP(i, w, 0, o->cols) vstore(x + i, v, w);
+  }
 }
 
 static inline float sum_squares(const float *x, int64_t n) {
@@ -22,13 +27,22 @@ static inline float sum_squares(const float *x, int64_t n) {
   int64_t i = 0;
   for (; i + 4 * VW <= n; i += 4 * VW) {
     vf a = vload(x + i, VW), b = vload(x + i + VW, VW), c = vload(x + i + 2 * VW, VW), d = vload(x + i + 3 * VW, VW);
-    s0 += a * a; s1 += b * b; s2 += c * c; s3 += d * d;
+    s0 += a * a;
+    s1 += b * b;
+    s2 += c * c;
+    s3 += d * d;
   }
-  VLOOP(j, w, i, n) { vf a = vload(x + j, w); s0 += a * a; }
+  VLOOP(j, w, i, n) {
+    vf a = vload(x + j, w);
+    s0 += a * a;
+  }
   return vsum((s0 + s1) + (s2 + s3));
 }
 
-BODY(norm_stats) { OP; for (int64_t r = lo; r < hi; r++) *ROW(1, r) = sum_squares(ROW(0, r), o->cols); }
+BODY(norm_stats) {
+  OP;
+  for (int64_t r = lo; r < hi; r++) *ROW(1, r) = sum_squares(ROW(0, r), o->cols);
+}
 
 BODY(norm_rstd) {
   OP;
@@ -125,7 +139,10 @@ BODY(swiglu) {
   for (int64_t r = lo; r < hi; r++) {
     const float *g = ROW(0, r), *u = ROW(1, r);
     float *y = ROW(2, r);
-    VLOOP(i, w, 0, o->cols) { vf v = vload(g + i, w); vstore(y + i, (o->i[0] ? vsilu(v) : v) * vload(u + i, w), w); }
+    VLOOP(i, w, 0, o->cols) {
+      vf v = vload(g + i, w);
+      vstore(y + i, (o->i[0] ? vsilu(v) : v) * vload(u + i, w), w);
+    }
   }
 }
 
@@ -136,7 +153,11 @@ BODY(swiglu_bwd) {
     float *dg = ROW(3, r), *du = ROW(4, r);
     VLOOP(i, w, 0, o->cols) {
       vf vg = vload(g + i, w), vu = vload(u + i, w), d = vload(dy + i, w), act = vg, slope = vset(1);
-      if (o->i[0]) { vf s = vsigmoid(vg); act = vsilu(vg); slope = s * (1.0f + vg * (1.0f - s)); }
+      if (o->i[0]) {
+        vf s = vsigmoid(vg);
+        act = vsilu(vg);
+        slope = s * (1.0f + vg * (1.0f - s));
+      }
       vstore(dg + i, d * vu * slope, w);
       vstore(du + i, d * act, w);
     }
@@ -149,7 +170,8 @@ BODY(rope) {
   int64_t seq = o->i[0], hd = o->i[1], half = hd / 2;
   float sign = o->i[2] ? -1 : 1;
   for (int64_t r = lo; r < hi; r++) {
-    const float *c = (const float *)(uintptr_t)o->i[7] + (r % seq) * half, *s = (const float *)(uintptr_t)o->i[6] + (r % seq) * half;
+    const float *c = (const float *)(uintptr_t)o->i[7] + (r % seq) * half,
+                *s = (const float *)(uintptr_t)o->i[6] + (r % seq) * half;
     for (int64_t head = 0; head < o->cols; head += hd) {
       float *a = ROW(0, r) + head, *b = a + half;
       VLOOP(i, w, 0, half) {

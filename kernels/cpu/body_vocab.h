@@ -26,19 +26,32 @@ BODY(embed_bwd) {
 static inline float row_max(const float *x, int64_t n) {
   vf m = vset(-INFINITY);
   vi nan = {0};
-  VLOOP(i, w, 0, n) { vf v = vload_or(x + i, w, -INFINITY); m = vmax(v, m); nan |= v != v; }
-  for (int l = 0; l < VW; l++) if (nan[l]) return NAN;
+  VLOOP(i, w, 0, n) {
+    vf v = vload_or(x + i, w, -INFINITY);
+    m = vmax(v, m);
+    nan |= v != v;
+  }
+  for (int l = 0; l < VW; l++)
+    if (nan[l]) return NAN;
   return vmaxes(m);
 }
 
-BODY(xent_max) { OP; for (int64_t r = lo; r < hi; r++) *ROW(1, r) = row_max(ROW(0, r), o->cols); }
+BODY(xent_max) {
+  OP;
+  for (int64_t r = lo; r < hi; r++) *ROW(1, r) = row_max(ROW(0, r), o->cols);
+}
 
-static inline int64_t target_column(const bt_op *o, int64_t r) { return (int64_t)((const int32_t *)MAT(1))[r * o->m[1].ld] - o->i[0]; }
+static inline int64_t target_column(const bt_op *o, int64_t r) {
+  return (int64_t)((const int32_t *)MAT(1))[r * o->m[1].ld] - o->i[0];
+}
 
 static inline float exp_sum(const float *x, int64_t n, float max) {
   vf s0 = {0}, s1 = {0};
   int64_t i = 0;
-  for (; i + 2 * VW <= n; i += 2 * VW) { s0 += vexp(vload(x + i, VW) - max); s1 += vexp(vload(x + i + VW, VW) - max); }
+  for (; i + 2 * VW <= n; i += 2 * VW) {
+    s0 += vexp(vload(x + i, VW) - max);
+    s1 += vexp(vload(x + i + VW, VW) - max);
+  }
   VLOOP(j, w, i, n) s0 += vexp(vload_or(x + j, w, -INFINITY) - max);
   return vsum(s0 + s1);
 }
@@ -79,7 +92,8 @@ BODY(sumsq) {
     int64_t i = first;
     for (; i + VW <= last; i += VW) {
       vd a = __builtin_convertvector(*(const vh *)(x + i), vd), b = __builtin_convertvector(*(const vh *)(x + i + VW / 2), vd);
-      s0 += a * a; s1 += b * b;
+      s0 += a * a;
+      s1 += b * b;
     }
     double s = 0;
     for (int l = 0; l < VW / 2; l++) s += s0[l] + s1[l];

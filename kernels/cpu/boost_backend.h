@@ -22,7 +22,16 @@
 
 #define BT_ABI 2
 typedef int32_t bt_status;
-enum { BT_OK = 0, BT_EINVAL = 1, BT_ENOMEM = 2, BT_EDEVICE = 3, BT_ECOMM = 4, BT_EABORTED = 5, BT_ENOTREADY = 6, BT_EUNSUPPORTED = 7 };
+enum {
+  BT_OK = 0,
+  BT_EINVAL = 1,
+  BT_ENOMEM = 2,
+  BT_EDEVICE = 3,
+  BT_ECOMM = 4,
+  BT_EABORTED = 5,
+  BT_ENOTREADY = 6,
+  BT_EUNSUPPORTED = 7
+};
 typedef uint64_t bt_ptr;
 typedef struct bt_ctx bt_ctx;
 typedef struct bt_stream bt_stream;
@@ -63,33 +72,59 @@ enum {
   BT_KINDS
 };
 
-typedef struct { bt_ptr p; int64_t ld; } bt_mat;
-typedef struct { uint32_t size, kind; } bt_head;
-typedef struct { bt_head h; int64_t rows, cols, i[8]; double f[6]; bt_mat m[10]; } bt_op;
+typedef struct {
+  bt_ptr p;
+  int64_t ld;
+} bt_mat;
+typedef struct {
+  uint32_t size, kind;
+} bt_head;
+typedef struct {
+  bt_head h;
+  int64_t rows, cols, i[8];
+  double f[6];
+  bt_mat m[10];
+} bt_op;
 
 /* A group call: parts that travel together. Counts are in fp32 elements of src. */
 enum { BT_ALLREDUCE = 0, BT_ALLGATHER = 1, BT_REDUCESCATTER = 2, BT_BCAST = 3 };
 enum { BT_SUM = 0, BT_MAX = 1 };
 enum { BT_MAX_PARTS = 32, BT_LABEL = 64 };
-typedef struct { int32_t kind, reduce, root, pad; uint64_t n; bt_ptr src, dst; } bt_part;
-typedef struct { bt_head h; uint64_t comm; /* the address of a bt_comm */ char label[BT_LABEL]; int32_t parts, pad; bt_part part[BT_MAX_PARTS]; } bt_coll;
+typedef struct {
+  int32_t kind, reduce, root, pad;
+  uint64_t n;
+  bt_ptr src, dst;
+} bt_part;
+typedef struct {
+  bt_head h;
+  uint64_t comm; /* the address of a bt_comm */
+  char label[BT_LABEL];
+  int32_t parts, pad;
+  bt_part part[BT_MAX_PARTS];
+} bt_coll;
 
-typedef struct { uint8_t b[128]; } bt_uid;
-typedef struct { int64_t at_ns, wait_ns; } bt_time; /* Unix time; waiting for peers since the stream's previous event, -1 unknown */
+typedef struct {
+  uint8_t b[128];
+} bt_uid;
+typedef struct {
+  int64_t at_ns, wait_ns;
+} bt_time; /* Unix time; waiting for peers since the stream's previous event, -1 unknown */
 enum { BT_END_FINALIZE = 0, BT_END_ABORT = 1 };
 enum { BT_ALLOC_SYMMETRIC = 1 };
 
 /* What open needs. A device that has no use for a field ignores it. */
 typedef struct {
-  uint32_t size; int32_t device, threads;
-  int32_t segment_fd;     /* shared by the ranks of this host; the context duplicates it */
-  int32_t world, rank;    /* of the segment */
-  int32_t spin;           /* pauses before a waiting thread sleeps */
-  char isa[16];           /* "" the best one, "base", "avx2", "avx512" */
+  uint32_t size;
+  int32_t device, threads;
+  int32_t segment_fd;  /* shared by the ranks of this host; the context duplicates it */
+  int32_t world, rank; /* of the segment */
+  int32_t spin;        /* pauses before a waiting thread sleeps */
+  char isa[16];        /* "" the best one, "base", "avx2", "avx512" */
 } bt_options;
 
 typedef struct bt_api {
-  uint32_t abi, size; const char *name;
+  uint32_t abi, size;
+  const char *name;
   bt_status (*open)(const bt_options *, bt_ctx **out, char *err, size_t errlen);
   void (*close)(bt_ctx *);
   const char *(*error)(bt_ctx *);
@@ -104,7 +139,8 @@ typedef struct bt_api {
   uint64_t (*stream_issued)(bt_stream *); /* the ticket of the latest launch, record or wait */
   bt_status (*stream_wait)(bt_ctx *, bt_stream *, bt_event *);
   bt_status (*stream_query)(bt_ctx *, bt_stream *, int32_t wait_us); /* BT_ENOTREADY after at most wait_us */
-  bt_status (*stream_error)(bt_ctx *, bt_stream *, const char **text, uint64_t *ticket); /* BT_OK while it is sound; ticket counts launches, records and waits from 1 */
+  bt_status (*stream_error)(bt_ctx *, bt_stream *, const char **text,
+                            uint64_t *ticket); /* BT_OK while it is sound; ticket counts launches, records and waits from 1 */
   bt_status (*event_new)(bt_ctx *, bt_event **out);
   bt_status (*event_record)(bt_ctx *, bt_event *, bt_stream *);
   bt_status (*event_time)(bt_ctx *, bt_event *, int32_t wait_us, bt_time *out);
@@ -112,10 +148,11 @@ typedef struct bt_api {
   bt_status (*launch)(bt_ctx *, bt_stream *, const bt_head *);
   /* communication */
   bt_status (*comm_uid)(bt_ctx *, bt_uid *out);
-  bt_status (*comm_join)(bt_ctx *, const bt_uid *, int32_t n, int32_t rank, const char *name, bt_comm **out); /* registers; does not block */
-  bt_status (*comm_ready)(bt_comm *, int32_t wait_us);  /* BT_ENOTREADY until all have joined */
+  bt_status (*comm_join)(bt_ctx *, const bt_uid *, int32_t n, int32_t rank, const char *name,
+                         bt_comm **out);                       /* registers; does not block */
+  bt_status (*comm_ready)(bt_comm *, int32_t wait_us);         /* BT_ENOTREADY until all have joined */
   bt_status (*comm_status)(bt_comm *, char *text, size_t len); /* asynchronous failure; any thread */
-  bt_status (*comm_end)(bt_comm *, int32_t how);        /* finalize, or abort from any thread */
+  bt_status (*comm_end)(bt_comm *, int32_t how);               /* finalize, or abort from any thread */
 } bt_api;
 
 /* The only symbol that a backend library exports. */

@@ -9,7 +9,8 @@ static void describe(const bt_seg_call *c, char *out, size_t len) {
   int n = snprintf(out, len, "#%llu %.*s:", (unsigned long long)c->seq, BT_LABEL - 1, c->label);
   for (int i = 0; i < c->parts && i < 4 && n > 0 && (size_t)n < len; i++) {
     const bt_seg_part *p = &c->part[i];
-    n += snprintf(out + n, len - n, " %s%s of %llu at %llu", p->kind >= 0 && p->kind < 4 ? kinds[p->kind] : "?", p->reduce == BT_MAX ? " max" : "", (unsigned long long)p->n, (unsigned long long)p->src);
+    n += snprintf(out + n, len - n, " %s%s of %llu at %llu", p->kind >= 0 && p->kind < 4 ? kinds[p->kind] : "?",
+                  p->reduce == BT_MAX ? " max" : "", (unsigned long long)p->n, (unsigned long long)p->src);
   }
   if (c->parts > 4 && n > 0 && (size_t)n < len) snprintf(out + n, len - n, " and %d more", c->parts - 4);
 }
@@ -22,9 +23,12 @@ static bt_status publish(bt_comm *c, const bt_coll *o, int64_t (*strides)[2], ch
   memcpy(call->label, o->label, sizeof call->label);
   for (int i = 0; i < o->parts; i++) {
     const bt_part *p = &o->part[i];
-    uint64_t bytes = p->n * sizeof(float), wide = p->kind == BT_ALLGATHER ? bytes * c->n : p->kind == BT_REDUCESCATTER ? bytes / c->n : 0;
+    uint64_t bytes = p->n * sizeof(float), wide = p->kind == BT_ALLGATHER       ? bytes * c->n
+                                                  : p->kind == BT_REDUCESCATTER ? bytes / c->n
+                                                                                : 0;
     bt_place src = {0}, dst = {0};
-    if (bytes && (!bt_segment_find(c->ctx->segment, p->src, bytes, &src) || (wide && !bt_segment_find(c->ctx->segment, p->dst, wide, &dst))))
+    if (bytes &&
+        (!bt_segment_find(c->ctx->segment, p->src, bytes, &src) || (wide && !bt_segment_find(c->ctx->segment, p->dst, wide, &dst))))
       return bt_fail(err, BT_EINVAL, "part %d is not in symmetric memory of this device", i);
     strides[i][0] = src.stride;
     strides[i][1] = dst.stride;
@@ -58,7 +62,9 @@ static float *peer(const bt_comm *c, bt_ptr own, int64_t stride, int r) {
 }
 
 /* The r-th of n slices of count elements, cut at cache lines. */
-static size_t slice(size_t count, int r, int n) { return r == n ? count : (size_t)((unsigned __int128)count * r / n) & ~(size_t)15; }
+static size_t slice(size_t count, int r, int n) {
+  return r == n ? count : (size_t)((unsigned __int128)count * r / n) & ~(size_t)15;
+}
 
 static void work(bt_comm *c, const bt_part *p, const int64_t *stride) {
   const bt_isa *isa = c->ctx->isa;
@@ -66,11 +72,10 @@ static void work(bt_comm *c, const bt_part *p, const int64_t *stride) {
   for (int r = 0; r < c->n; r++) src[r] = peer(c, p->src, stride[0], r);
   float *own = src[c->rank], *dst = (float *)(uintptr_t)p->dst;
   switch (p->kind) {
-  case BT_ALLREDUCE:
-    isa->combine(src, c->n, slice(p->n, c->rank, c->n), slice(p->n, c->rank + 1, c->n), p->reduce);
-    break;
+  case BT_ALLREDUCE: isa->combine(src, c->n, slice(p->n, c->rank, c->n), slice(p->n, c->rank + 1, c->n), p->reduce); break;
   case BT_ALLGATHER:
-    for (int r = 0; r < c->n; r++) if (dst + r * p->n != src[r]) memmove(dst + r * p->n, src[r], p->n * sizeof *dst);
+    for (int r = 0; r < c->n; r++)
+      if (dst + r * p->n != src[r]) memmove(dst + r * p->n, src[r], p->n * sizeof *dst);
     break;
   case BT_REDUCESCATTER:
     for (int r = 0; r < c->n; r++) src[r] += p->n / c->n * c->rank;
@@ -87,7 +92,10 @@ bt_status bt_collective(bt_lane *l, const bt_coll *o, uint64_t *wait_ns, char *e
   int64_t strides[BT_MAX_PARTS][2];
   (void)l;
   bt_status status = publish(c, o, strides, err);
-  if (status) { bt_comm_fail(c->slot, status, "rank %d of %.31s: %.400s", c->rank, c->slot->name, err); return status; }
+  if (status) {
+    bt_comm_fail(c->slot, status, "rank %d of %.31s: %.400s", c->rank, c->slot->name, err);
+    return status;
+  }
   int64_t came = bt_monotonic();
   status = bt_comm_barrier(c, err);
   *wait_ns += bt_monotonic() - came;

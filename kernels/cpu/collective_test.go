@@ -182,8 +182,10 @@ func TestDisagreementNamesBoth(t *testing.T) {
 		return r.Do(kernels.Call{Label: label}, &kernels.Collective{Comm: c, Parts: []kernels.Part{{Send: v}}})
 	})
 	for rank, err := range errs {
-		if !errors.Is(err, kernels.ErrComm) || !strings.Contains(err.Error(), "rank 1") || !strings.Contains(err.Error(), "of 63") || !strings.Contains(err.Error(), "of 64") {
-			t.Errorf("rank %d: %v", rank, err)
+		for _, part := range []string{"rank 0", "of 64", "rank 1", "of 63", "forward.l2.attn.in/qkv"} {
+			if !errors.Is(err, kernels.ErrComm) || !strings.Contains(err.Error(), part) {
+				t.Fatalf("rank %d: %v lacks %q", rank, err, part)
+			}
 		}
 	}
 	t.Log(errs[0])
@@ -252,19 +254,20 @@ func TestLeavingEndsWaiting(t *testing.T) {
 }
 
 func TestCancelledSyncAndJoin(t *testing.T) {
+	done := make(chan struct{})
 	ranks(t, 2, func(r *rig, c kernels.Comm) error {
 		v := r.symmetric(64)
 		if c.Rank() == 1 {
-			<-time.After(200 * time.Millisecond)
+			<-done
 			return nil
 		}
+		defer close(done)
 		s, _ := r.NewStream("tp")
 		r.Do(kernels.Call{Stream: s}, &kernels.Collective{Comm: c, Parts: []kernels.Part{{Send: v}}})
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 		defer cancel()
-		start := time.Now()
-		if err := r.Sync(ctx, s); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) > 150*time.Millisecond {
-			t.Errorf("Sync: %v after %v", err, time.Since(start))
+		if err := r.Sync(ctx, s); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Sync: %v", err)
 		}
 		return nil
 	})

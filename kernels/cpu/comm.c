@@ -8,7 +8,11 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-typedef struct { char magic[8]; uint64_t segment, nonce; uint32_t slot; } uid_body;
+typedef struct {
+  char magic[8];
+  uint64_t segment, nonce;
+  uint32_t slot;
+} uid_body;
 static const char uid_magic[8] = "boostcpu";
 
 /* Start time and state of a process; false when it is gone. */
@@ -23,7 +27,8 @@ static bool process(int pid, uint64_t *started, char *state) {
   char *after = strrchr(text, ')'); /* the name may hold anything */
   if (!after) return false;
   unsigned long long start = 0;
-  if (sscanf(after + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", state, &start) != 2) return false;
+  if (sscanf(after + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", state, &start) != 2)
+    return false;
   *started = start;
   return true;
 }
@@ -42,8 +47,14 @@ void bt_comm_fail(bt_seg_comm *c, bt_status status, const char *format, ...) {
 
 /* The reason, for this rank. Whoever writes it may have died while writing; then there is none. */
 static bt_status reason(bt_seg_comm *c, uint32_t failed, char *err, size_t len) {
-  for (int i = 0; failed == 1 && i < 10000; i++) { bt_pause(); failed = atomic_load(&c->failed); }
-  if (failed < 16) { snprintf(err, len, "the communicator failed"); return BT_ECOMM; }
+  for (int i = 0; failed == 1 && i < 10000; i++) {
+    bt_pause();
+    failed = atomic_load(&c->failed);
+  }
+  if (failed < 16) {
+    snprintf(err, len, "the communicator failed");
+    return BT_ECOMM;
+  }
   snprintf(err, len, "%.*s", BT_ERRLEN - 1, c->why);
   return failed - 16;
 }
@@ -66,18 +77,25 @@ static void find_dead(bt_comm *c, uint64_t want) {
     bt_seg_member *m = &c->slot->member[r];
     uint32_t present = atomic_load(&m->present);
     if (!present || present == 3 || (want && atomic_load(&m->arrived) >= want)) continue;
-    if (present == 2) { bt_comm_fail(c->slot, BT_ECOMM, "rank %d of %.31s has left", r, c->slot->name); return; }
+    if (present == 2) {
+      bt_comm_fail(c->slot, BT_ECOMM, "rank %d of %.31s has left", r, c->slot->name);
+      return;
+    }
     if (m->pid == getpid()) continue;
     uint64_t started = 0;
     char state = 0;
     bool there = !kill(m->pid, 0) || errno == EPERM;
     if (there && process(m->pid, &started, &state)) there = started == m->started && state != 'Z' && state != 'X';
-    if (!there) { bt_comm_fail(c->slot, BT_ECOMM, "rank %d of %.31s (process %d) has died", r, c->slot->name, m->pid); return; }
+    if (!there) {
+      bt_comm_fail(c->slot, BT_ECOMM, "rank %d of %.31s (process %d) has died", r, c->slot->name, m->pid);
+      return;
+    }
   }
 }
 
 static bool all_arrived(bt_comm *c, uint64_t want) {
-  for (int r = 0; r < c->n; r++) if (atomic_load(&c->slot->member[r].arrived) < want) return false;
+  for (int r = 0; r < c->n; r++)
+    if (atomic_load(&c->slot->member[r].arrived) < want) return false;
   return true;
 }
 
@@ -91,8 +109,14 @@ bt_status bt_comm_barrier(bt_comm *c, char *err) {
   bt_status status = bt_comm_check(c, err);
   if (status) return status;
   atomic_store(&c->slot->member[c->rank].arrived, want);
-  if (all_arrived(c, want)) { ring(c->slot); return BT_OK; }
-  for (int i = 0; i < c->ctx->opt.spin; i++) { bt_pause(); if (all_arrived(c, want)) return BT_OK; }
+  if (all_arrived(c, want)) {
+    ring(c->slot);
+    return BT_OK;
+  }
+  for (int i = 0; i < c->ctx->opt.spin; i++) {
+    bt_pause();
+    if (all_arrived(c, want)) return BT_OK;
+  }
   while (!all_arrived(c, want)) {
     if ((status = bt_comm_check(c, err))) return status;
     atomic_fetch_add(&c->slot->sleepers, 1);
@@ -130,19 +154,26 @@ bt_status bt_comm_join(bt_ctx *ctx, const bt_uid *id, int32_t n, int32_t rank, c
   uid_body u;
   memcpy(&u, id->b, sizeof u);
   bt_segment *s = ctx->segment;
-  if (memcmp(u.magic, uid_magic, sizeof u.magic) || u.slot >= BT_SEG_COMMS) return bt_fail(ctx->err, BT_EINVAL, "the identity is not one of a cpu communicator");
-  if (n < 1 || n > s->world || rank < 0 || rank >= n) return bt_fail(ctx->err, BT_EINVAL, "rank %d of %d in %s: this device shares memory with %d ranks", rank, n, name, s->world);
+  if (memcmp(u.magic, uid_magic, sizeof u.magic) || u.slot >= BT_SEG_COMMS)
+    return bt_fail(ctx->err, BT_EINVAL, "the identity is not one of a cpu communicator");
+  if (n < 1 || n > s->world || rank < 0 || rank >= n)
+    return bt_fail(ctx->err, BT_EINVAL, "rank %d of %d in %s: this device shares memory with %d ranks", rank, n, name, s->world);
   bt_seg_comm *slot = &s->header->comm[u.slot];
-  if (u.segment != s->header->id) return bt_fail(ctx->err, BT_EINVAL, "%s was made on another segment: ranks of one host must be given the same one", name);
+  if (u.segment != s->header->id)
+    return bt_fail(ctx->err, BT_EINVAL, "%s was made on another segment: ranks of one host must be given the same one", name);
   if (slot->nonce != u.nonce || !atomic_load(&slot->taken)) return bt_fail(ctx->err, BT_ECOMM, "%s was closed already", name);
   uint32_t size = 0, free_seat = 0;
-  if (!atomic_compare_exchange_strong(&slot->n, &size, n) && size != (uint32_t)n) return bt_fail(ctx->err, BT_EINVAL, "rank %d says that %s has %d ranks, another said %u", rank, name, n, size);
+  if (!atomic_compare_exchange_strong(&slot->n, &size, n) && size != (uint32_t)n)
+    return bt_fail(ctx->err, BT_EINVAL, "rank %d says that %s has %d ranks, another said %u", rank, name, n, size);
   bt_seg_member *m = &slot->member[rank];
   bt_comm *c = calloc(1, sizeof *c);
   if (!c) return bt_fail(ctx->err, BT_ENOMEM, "no memory for a communicator");
   *c = (bt_comm){.ctx = ctx, .slot = slot, .n = n, .rank = rank};
   char state;
-  if (!atomic_compare_exchange_strong(&m->present, &free_seat, 3)) { free(c); return bt_fail(ctx->err, BT_EINVAL, "rank %d of %s has joined already", rank, name); }
+  if (!atomic_compare_exchange_strong(&m->present, &free_seat, 3)) {
+    free(c);
+    return bt_fail(ctx->err, BT_EINVAL, "rank %d of %s has joined already", rank, name);
+  }
   m->pid = getpid();
   m->world_rank = s->rank;
   process(m->pid, &m->started, &state);
@@ -163,7 +194,10 @@ bt_status bt_comm_ready(bt_comm *c, int32_t wait_us) {
     atomic_fetch_add(&s->sleepers, 1);
     bt_futex_wait(&s->bell, seen, (int64_t)wait_us * 1000, true);
     atomic_fetch_sub(&s->sleepers, 1);
-    if (atomic_load(&s->joined) < (uint32_t)c->n) { find_dead(c, 0); return BT_ENOTREADY; }
+    if (atomic_load(&s->joined) < (uint32_t)c->n) {
+      find_dead(c, 0);
+      return BT_ENOTREADY;
+    }
   }
   for (int r = 0; r < c->n; r++) c->world[r] = s->member[r].world_rank;
   return BT_OK;
@@ -171,7 +205,10 @@ bt_status bt_comm_ready(bt_comm *c, int32_t wait_us) {
 
 bt_status bt_comm_end(bt_comm *c, int32_t how) {
   bt_seg_comm *s = c->slot;
-  if (how == BT_END_ABORT) { if (!atomic_load(&c->ended)) bt_comm_fail(s, BT_EABORTED, "aborted by rank %d of %.31s", c->rank, s->name); return BT_OK; }
+  if (how == BT_END_ABORT) {
+    if (!atomic_load(&c->ended)) bt_comm_fail(s, BT_EABORTED, "aborted by rank %d of %.31s", c->rank, s->name);
+    return BT_OK;
+  }
   if (atomic_exchange(&c->ended, true)) return BT_OK;
   atomic_store(&s->member[c->rank].present, 2);
   ring(s);
@@ -181,6 +218,10 @@ bt_status bt_comm_end(bt_comm *c, int32_t how) {
 }
 
 void bt_comm_free_all(bt_ctx *ctx) {
-  for (bt_list *l = ctx->comms, *n; l; l = n) { n = l->next; free(l->p); free(l); }
+  for (bt_list *l = ctx->comms, *n; l; l = n) {
+    n = l->next;
+    free(l->p);
+    free(l);
+  }
   ctx->comms = NULL;
 }

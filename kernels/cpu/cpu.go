@@ -91,7 +91,8 @@ func Open(o Options) (*Device, error) {
 		defer o.Segment.Close()
 	}
 	d := &Device{api: C.bt_cpu_backend(), blas: library, threads: o.Threads, world: o.World, host: map[unsafe.Pointer]int64{}}
-	opt := C.bt_options{threads: C.int32_t(o.Threads), segment_fd: C.int32_t(o.Segment.Fd()), world: C.int32_t(o.World), rank: C.int32_t(o.Rank)}
+	opt := C.bt_options{threads: C.int32_t(o.Threads), segment_fd: C.int32_t(o.Segment.Fd()),
+		world: C.int32_t(o.World), rank: C.int32_t(o.Rank)}
 	opt.size = C.uint32_t(unsafe.Sizeof(opt))
 	if o.World*o.Threads <= runtime.NumCPU() {
 		opt.spin = spinPauses

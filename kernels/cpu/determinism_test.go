@@ -42,7 +42,8 @@ func medley(r *rig, products bool) [][]float32 {
 		all = append(all, v)
 		return v
 	}
-	x, y, z, u, dq, dk, dv, o := m(rows, cols), m(rows, cols), m(rows, cols), m(rows, cols), m(rows, cols), m(rows, cols), m(rows, cols), m(rows, cols)
+	x, y, z, u := m(rows, cols), m(rows, cols), m(rows, cols), m(rows, cols)
+	dq, dk, dv, o := m(rows, cols), m(rows, cols), m(rows, cols), m(rows, cols)
 	w, dw, stat, lse, work := m(1, cols), m(1, cols), m(rows, 1), m(rows, heads), m(rows, heads)
 	logits, head, table := m(rows, vocab), m(vocab, cols), m(vocab, cols)
 	ids, one, peak, sum, target := r.ids(rows, vocab), m(1, 1), m(rows, 1), m(rows, 1), m(rows, 1)

@@ -15,10 +15,21 @@
 
 /* pool.c: the threads of a device. */
 typedef struct bt_pool bt_pool;
-typedef struct { void *p; size_t n; } bt_scratch;
+typedef struct {
+  void *p;
+  size_t n;
+} bt_scratch;
 /* A lane is where an operation runs: the compute lane has the pool, every stream's own lane has one thread. */
-typedef struct bt_lane { bt_ctx *ctx; bt_pool *pool; int workers; bt_scratch *scratch; /* workers + 1; the last is for the operation */ } bt_lane;
-typedef struct { bt_lane *lane; int index; } bt_worker;
+typedef struct bt_lane {
+  bt_ctx *ctx;
+  bt_pool *pool;
+  int workers;
+  bt_scratch *scratch; /* workers + 1; the last is for the operation */
+} bt_lane;
+typedef struct {
+  bt_lane *lane;
+  int index;
+} bt_worker;
 typedef void (*bt_body)(void *arg, int64_t lo, int64_t hi, bt_worker w);
 
 bool bt_lane_init(bt_lane *, bt_ctx *, int workers, int spin);
@@ -31,10 +42,12 @@ void *bt_scratch_get(bt_lane *, int index, size_t n);
 /* isa_*.c: the arithmetic, compiled once per instruction set. */
 typedef struct {
   const char *name;
-  bt_body body[BT_KINDS];          /* over a bt_op's rows, elements or items */
-  void (*combine)(float *const *x, int n, size_t lo, size_t hi, int reduce); /* every x[q][lo, hi) becomes the reduction over q in order */
+  bt_body body[BT_KINDS]; /* over a bt_op's rows, elements or items */
+  void (*combine)(float *const *x, int n, size_t lo, size_t hi,
+                  int reduce); /* every x[q][lo, hi) becomes the reduction over q in order */
   void (*combine_into)(float *dst, float *const *x, int n, size_t count, int reduce);
-  void (*column_sums)(float *dst, const float *part, int64_t blocks, int64_t cols, int64_t lo, int64_t hi); /* dst += sum over blocks */
+  void (*column_sums)(float *dst, const float *part, int64_t blocks, int64_t cols, int64_t lo,
+                      int64_t hi); /* dst += sum over blocks */
   size_t (*attention_bytes)(const bt_op *);
 } bt_isa;
 const bt_isa *bt_isa_pick(const char *name);
@@ -46,7 +59,12 @@ extern const bt_isa bt_isa_avx2, bt_isa_avx512;
 /* ops.c */
 bt_status bt_run(bt_lane *, const bt_op *, char *err);
 /* Tables of cosines and sines, kept with the context. */
-typedef struct bt_rope_table { struct bt_rope_table *next; int64_t seq, half; double theta; float *cos, *sin; } bt_rope_table;
+typedef struct bt_rope_table {
+  struct bt_rope_table *next;
+  int64_t seq, half;
+  double theta;
+  float *cos, *sin;
+} bt_rope_table;
 const bt_rope_table *bt_rope_get(bt_ctx *, int64_t seq, int64_t half, double theta);
 enum { BT_NORM_BLOCK = 32 };   /* rows per partial sum of the norm's weight gradient: fixed, so that the order of summation is */
 enum { BT_FLAT_BLOCK = 8192 }; /* elements per piece of a flat operation */
@@ -64,7 +82,10 @@ bt_status bt_segment_alloc(bt_segment *, uint64_t bytes, bt_ptr *out, char *err)
 bt_status bt_segment_free(bt_segment *, bt_ptr, char *err);
 bool bt_segment_owns(bt_segment *, bt_ptr);
 /* Where a range of this rank's symmetric memory lies in a peer's; false when it is not symmetric memory. */
-typedef struct { uint64_t offset; int64_t stride; } bt_place;
+typedef struct {
+  uint64_t offset;
+  int64_t stride;
+} bt_place;
 bool bt_segment_find(bt_segment *, bt_ptr, uint64_t bytes, bt_place *);
 int bt_segment_rank(bt_segment *);
 
@@ -77,7 +98,11 @@ void bt_comm_free_all(bt_ctx *);
 bt_status bt_collective(bt_lane *, const bt_coll *, uint64_t *wait_ns, char *err);
 
 /* stream.c */
-struct bt_event { _Atomic(bt_stream *) stream; _Atomic uint64_t ticket; _Atomic int64_t at_ns, wait_ns; };
+struct bt_event {
+  _Atomic(bt_stream *) stream;
+  _Atomic uint64_t ticket;
+  _Atomic int64_t at_ns, wait_ns;
+};
 bt_status bt_stream_create(bt_ctx *, bt_lane *, bt_stream **);
 void bt_stream_quit(bt_stream *);
 uint64_t bt_stream_issued(bt_stream *);
@@ -88,8 +113,16 @@ bt_status bt_event_record(bt_ctx *, bt_event *, bt_stream *);
 bt_status bt_event_time(bt_ctx *, bt_event *, int32_t wait_us, bt_time *);
 bt_status bt_launch(bt_ctx *, bt_stream *, const bt_head *);
 
-typedef struct bt_block { struct bt_block *next; void *p; size_t bytes; bool mapped; } bt_block;
-typedef struct bt_list { struct bt_list *next; void *p; } bt_list;
+typedef struct bt_block {
+  struct bt_block *next;
+  void *p;
+  size_t bytes;
+  bool mapped;
+} bt_block;
+typedef struct bt_list {
+  struct bt_list *next;
+  void *p;
+} bt_list;
 struct bt_ctx {
   char err[BT_ERRLEN];
   bt_options opt;

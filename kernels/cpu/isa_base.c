@@ -10,7 +10,8 @@
 const bt_isa *bt_isa_pick(const char *name) {
 #if defined(__x86_64__)
   bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
+  bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+                __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
   if (avx512 && (!*name || !strcmp(name, bt_isa_avx512.name))) return &bt_isa_avx512;
   if (avx2 && (!*name || !strcmp(name, bt_isa_avx2.name))) return &bt_isa_avx2;
 #endif

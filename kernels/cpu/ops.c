@@ -15,13 +15,17 @@ static void elementwise(bt_lane *l, const bt_op *o, int mats) {
   bt_op flat = *o;
   bool gaps = o->cols < 1;
   for (int k = 0; k < mats; k++) gaps |= o->m[k].p && o->rows > 1 && o->m[k].ld != o->cols;
-  if (gaps) { bt_parallel(l, o->rows, row_grain(o->cols), l->ctx->isa->body[o->h.kind], &flat); return; }
+  if (gaps) {
+    bt_parallel(l, o->rows, row_grain(o->cols), l->ctx->isa->body[o->h.kind], &flat);
+    return;
+  }
   int64_t n = o->rows * o->cols;
   flat.rows = n / BT_FLAT_BLOCK;
   flat.cols = BT_FLAT_BLOCK;
   for (int k = 0; k < mats; k++) flat.m[k].ld = BT_FLAT_BLOCK;
   bt_parallel(l, flat.rows, 2, l->ctx->isa->body[o->h.kind], &flat);
-  for (int k = 0; k < mats; k++) if (flat.m[k].p) flat.m[k].p += flat.rows * BT_FLAT_BLOCK * sizeof(float);
+  for (int k = 0; k < mats; k++)
+    if (flat.m[k].p) flat.m[k].p += flat.rows * BT_FLAT_BLOCK * sizeof(float);
   flat.cols = n % BT_FLAT_BLOCK;
   if (flat.cols) l->ctx->isa->body[o->h.kind](&flat, 0, 1, (bt_worker){l, 0});
 }
@@ -51,7 +55,12 @@ static void copy(bt_lane *l, const bt_op *o) {
   }
 }
 
-struct columns { const bt_isa *isa; float *dst; const float *part; int64_t blocks, cols; };
+struct columns {
+  const bt_isa *isa;
+  float *dst;
+  const float *part;
+  int64_t blocks, cols;
+};
 static void add_columns(void *arg, int64_t lo, int64_t hi, bt_worker w) {
   struct columns *c = arg;
   (void)w;
@@ -138,7 +147,8 @@ static bt_status attention(bt_lane *l, const bt_op *in, char *err) {
   bt_op o = *in;
   size_t bytes = l->ctx->isa->attention_bytes(&o);
   for (int i = 0; i < l->workers; i++)
-    if (!bt_scratch_get(l, i, bytes)) return bt_fail(err, BT_ENOMEM, "no memory for %zu bytes of attention tiles per thread", bytes);
+    if (!bt_scratch_get(l, i, bytes))
+      return bt_fail(err, BT_ENOMEM, "no memory for %zu bytes of attention tiles per thread", bytes);
   int64_t items = o.rows / o.i[0] * (o.cols / o.i[1]);
   if (o.h.kind == BT_ATTENTION) items *= bt_attention_chunks(o.i[0]);
   bt_parallel(l, items, 1, l->ctx->isa->body[o.h.kind], &o);
@@ -148,7 +158,8 @@ static bt_status attention(bt_lane *l, const bt_op *in, char *err) {
 /* How many leading matrices of an element-wise kind matter; 0: the kind is not element-wise. */
 static int elementwise_mats(const bt_op *o) {
   switch (o->h.kind) {
-  case BT_AXPBY: case BT_SWIGLU: return 3;
+  case BT_AXPBY:
+  case BT_SWIGLU: return 3;
   case BT_FILL: return 1;
   case BT_SWIGLU_BWD: return 5;
   default: return 0;
@@ -158,7 +169,10 @@ static int elementwise_mats(const bt_op *o) {
 bt_status bt_run(bt_lane *l, const bt_op *o, char *err) {
   if (o->rows == 0 && o->h.kind != BT_GEMM && o->h.kind != BT_FIND_NON_FINITE) return BT_OK;
   int mats = elementwise_mats(o);
-  if (mats) { elementwise(l, o, mats); return BT_OK; }
+  if (mats) {
+    elementwise(l, o, mats);
+    return BT_OK;
+  }
   switch (o->h.kind) {
   case BT_GEMM: return bt_gemm(l, o, err);
   case BT_COPY: copy(l, o); return BT_OK;
@@ -170,8 +184,11 @@ bt_status bt_run(bt_lane *l, const bt_op *o, char *err) {
   case BT_XENT_LOSS: xent_loss(l, o); return BT_OK;
   case BT_FIND_NON_FINITE: find_non_finite(l, o); return BT_OK;
   case BT_ROPE: return rope(l, o, err);
-  case BT_ATTENTION: case BT_ATTENTION_BWD: return attention(l, o, err);
-  case BT_EMBED_BWD: bt_parallel(l, o->cols, o->cols / l->workers / 16 * 16 + 16, l->ctx->isa->body[BT_EMBED_BWD], (void *)o); return BT_OK;
+  case BT_ATTENTION:
+  case BT_ATTENTION_BWD: return attention(l, o, err);
+  case BT_EMBED_BWD:
+    bt_parallel(l, o->cols, o->cols / l->workers / 16 * 16 + 16, l->ctx->isa->body[BT_EMBED_BWD], (void *)o);
+    return BT_OK;
   }
   bt_body body = l->ctx->isa->body[o->h.kind];
   if (!body) return bt_fail(err, BT_EUNSUPPORTED, "operation %u is unknown here", o->h.kind);
@@ -186,8 +203,10 @@ const bt_rope_table *bt_rope_get(bt_ctx *c, int64_t seq, int64_t half, double th
   if (!t && (t = malloc(sizeof *t))) {
     *t = (bt_rope_table){c->ropes, seq, half, theta, malloc(2 * seq * half * sizeof(float)), NULL};
     t->sin = t->cos + seq * half;
-    if (!t->cos) { free(t); t = NULL; }
-    else {
+    if (!t->cos) {
+      free(t);
+      t = NULL;
+    } else {
       for (int64_t p = 0; p < seq; p++)
         for (int64_t i = 0; i < half; i++) {
           double angle = p * pow(theta, -(double)i / half);

@@ -12,8 +12,13 @@ struct bt_pool {
   _Atomic bool quit;
   int spin, threads;
   pthread_t *thread;
-  struct seat { bt_pool *pool; bt_worker worker; } *seat;
-  bt_body body; void *arg; int64_t n, grain;
+  struct seat {
+    bt_pool *pool;
+    bt_worker worker;
+  } *seat;
+  bt_body body;
+  void *arg;
+  int64_t n, grain;
   _Atomic int64_t next;
 };
 
@@ -24,13 +29,17 @@ static void drain(bt_pool *p, bt_worker w) {
 
 static bool enter(bt_pool *p) {
   uint64_t s = atomic_load(&p->state);
-  while (s & OPEN) if (atomic_compare_exchange_weak(&p->state, &s, s + 1)) return true;
+  while (s & OPEN)
+    if (atomic_compare_exchange_weak(&p->state, &s, s + 1)) return true;
   return false;
 }
 
 static void leave(bt_pool *p) {
   uint64_t s = atomic_fetch_sub(&p->state, 1) - 1;
-  if (!(s & (OPEN | INSIDE))) { atomic_fetch_add(&p->idle, 1); bt_futex_wake(&p->idle, 1, false); }
+  if (!(s & (OPEN | INSIDE))) {
+    atomic_fetch_add(&p->idle, 1);
+    bt_futex_wake(&p->idle, 1, false);
+  }
 }
 
 static void *worker(void *arg) {
@@ -39,7 +48,10 @@ static void *worker(void *arg) {
   uint32_t seen = 0;
   while (!atomic_load(&p->quit)) {
     uint32_t now = atomic_load(&p->bell);
-    for (int i = 0; now == seen && i < p->spin; i++) { bt_pause(); now = atomic_load_explicit(&p->bell, memory_order_acquire); }
+    for (int i = 0; now == seen && i < p->spin; i++) {
+      bt_pause();
+      now = atomic_load_explicit(&p->bell, memory_order_acquire);
+    }
     if (now == seen) {
       atomic_fetch_add(&p->sleepers, 1);
       if (atomic_load(&p->bell) == seen && !atomic_load(&p->quit)) bt_futex_wait(&p->bell, seen, 1000000000, false);
@@ -47,7 +59,10 @@ static void *worker(void *arg) {
       continue;
     }
     seen = now;
-    if (enter(p)) { drain(p, seat->worker); leave(p); }
+    if (enter(p)) {
+      drain(p, seat->worker);
+      leave(p);
+    }
   }
   return NULL;
 }
@@ -57,8 +72,14 @@ void bt_parallel(bt_lane *l, int64_t n, int64_t grain, bt_body body, void *arg) 
   if (grain < 1) grain = 1;
   bt_pool *p = l->pool;
   bt_worker self = {l, 0};
-  if (!p || n <= grain) { for (int64_t lo = 0; lo < n; lo += grain) body(arg, lo, lo + grain < n ? lo + grain : n, self); return; }
-  p->body = body; p->arg = arg; p->n = n; p->grain = grain;
+  if (!p || n <= grain) {
+    for (int64_t lo = 0; lo < n; lo += grain) body(arg, lo, lo + grain < n ? lo + grain : n, self);
+    return;
+  }
+  p->body = body;
+  p->arg = arg;
+  p->n = n;
+  p->grain = grain;
   atomic_store(&p->next, 0);
   atomic_fetch_add(&p->state, 0x10000u | OPEN);
   atomic_fetch_add(&p->bell, 1);
@@ -69,7 +90,8 @@ void bt_parallel(bt_lane *l, int64_t n, int64_t grain, bt_body body, void *arg) 
     uint32_t seen = atomic_load(&p->idle);
     s = atomic_load(&p->state);
     if (!(s & INSIDE)) break;
-    if (i < p->spin) bt_pause(); else bt_futex_wait(&p->idle, seen, 10000000, false);
+    if (i < p->spin) bt_pause();
+    else bt_futex_wait(&p->idle, seen, 10000000, false);
   }
 }
 
@@ -78,7 +100,10 @@ void *bt_scratch_get(bt_lane *l, int index, size_t n) {
   if (s->n >= n) return s->p;
   free(s->p);
   n = (n + n / 4 + 4095) & ~(size_t)4095;
-  if (posix_memalign(&s->p, 64, n)) { s->p = NULL; n = 0; }
+  if (posix_memalign(&s->p, 64, n)) {
+    s->p = NULL;
+    n = 0;
+  }
   s->n = n;
   return s->p;
 }
@@ -109,9 +134,12 @@ void bt_lane_free(bt_lane *l) {
     atomic_fetch_add(&p->bell, 1);
     bt_futex_wake(&p->bell, 1 << 30, false);
     for (int i = 0; i < p->threads; i++) pthread_join(p->thread[i], NULL);
-    free(p->thread); free(p->seat); free(p);
+    free(p->thread);
+    free(p->seat);
+    free(p);
   }
-  if (l->scratch) for (int i = 0; i <= l->workers; i++) free(l->scratch[i].p);
+  if (l->scratch)
+    for (int i = 0; i <= l->workers; i++) free(l->scratch[i].p);
   free(l->scratch);
   *l = (bt_lane){0};
 }

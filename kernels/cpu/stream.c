@@ -9,9 +9,10 @@ typedef struct node {
   struct node *next;
   int what;
   uint64_t ticket;
-  bt_event *event;                            /* RECORD */
-  bt_stream *on; uint64_t until;              /* WAIT */
-  bt_head head[];                             /* WORK: a copy of the operation */
+  bt_event *event; /* RECORD */
+  bt_stream *on;
+  uint64_t until; /* WAIT */
+  bt_head head[]; /* WORK: a copy of the operation */
 } node;
 
 struct bt_stream {
@@ -26,8 +27,8 @@ struct bt_stream {
   uint64_t issued;
   _Atomic uint64_t done;
   _Atomic uint32_t bell, waiters;
-  uint64_t wait_ns;       /* waited for peers since the previous event */
-  _Atomic int failed;     /* a bt_status; error and failed_ticket are written before it */
+  uint64_t wait_ns;   /* waited for peers since the previous event */
+  _Atomic int failed; /* a bt_status; error and failed_ticket are written before it */
   uint64_t failed_ticket;
   char error[BT_ERRLEN];
 };
@@ -41,7 +42,10 @@ static void finish(bt_stream *s, uint64_t ticket) {
 /* Waits at most ns (negative: until it comes); true when the stream has come to the ticket. */
 static bool wait_for(bt_stream *s, uint64_t ticket, int64_t ns, _Atomic bool *quit) {
   int64_t end = ns < 0 ? INT64_MAX : bt_monotonic() + ns;
-  for (int i = 0; i < s->ctx->opt.spin; i++) { if (atomic_load_explicit(&s->done, memory_order_acquire) >= ticket) return true; bt_pause(); }
+  for (int i = 0; i < s->ctx->opt.spin; i++) {
+    if (atomic_load_explicit(&s->done, memory_order_acquire) >= ticket) return true;
+    bt_pause();
+  }
   while (atomic_load(&s->done) < ticket) {
     int64_t left = end - bt_monotonic();
     if (left <= 0 || (quit && atomic_load(quit))) return false;
@@ -53,7 +57,10 @@ static bool wait_for(bt_stream *s, uint64_t ticket, int64_t ns, _Atomic bool *qu
   return true;
 }
 
-static void fail(bt_stream *s, uint64_t ticket, bt_status status) { s->failed_ticket = ticket; atomic_store(&s->failed, status); }
+static void fail(bt_stream *s, uint64_t ticket, bt_status status) {
+  s->failed_ticket = ticket;
+  atomic_store(&s->failed, status);
+}
 
 static bt_status execute(bt_stream *s, const bt_head *h, char *err) {
   if (h->kind == BT_COLLECTIVE) return bt_collective(s->lane, (const bt_coll *)h, &s->wait_ns, err);
@@ -61,7 +68,10 @@ static bt_status execute(bt_stream *s, const bt_head *h, char *err) {
 }
 
 static void mark(bt_stream *s, bt_event *e, uint64_t ticket) {
-  if (atomic_load(&e->ticket) != ticket || atomic_load(&e->stream) != s) { s->wait_ns = 0; return; } /* recorded anew meanwhile */
+  if (atomic_load(&e->ticket) != ticket || atomic_load(&e->stream) != s) {
+    s->wait_ns = 0;
+    return;
+  } /* recorded anew meanwhile */
   atomic_store(&e->wait_ns, (int64_t)s->wait_ns);
   atomic_store(&e->at_ns, bt_monotonic() + s->ctx->clock_offset);
   s->wait_ns = 0;
@@ -69,12 +79,16 @@ static void mark(bt_stream *s, bt_event *e, uint64_t ticket) {
 
 static void step(bt_stream *s, node *n) {
   if (atomic_load(&s->failed)) return;
-  if (n->what == RECORD) { mark(s, n->event, n->ticket); return; }
+  if (n->what == RECORD) {
+    mark(s, n->event, n->ticket);
+    return;
+  }
   bt_status status;
   if (n->what == WORK) status = execute(s, n->head, s->error);
   else {
     if (!wait_for(n->on, n->until, -1, &s->quit)) return;
-    if ((status = atomic_load(&n->on->failed))) snprintf(s->error, sizeof s->error, "waits for a stream that failed: %.400s", n->on->error);
+    if ((status = atomic_load(&n->on->failed)))
+      snprintf(s->error, sizeof s->error, "waits for a stream that failed: %.400s", n->on->error);
   }
   if (status) fail(s, n->ticket, status);
 }
@@ -102,11 +116,22 @@ bt_status bt_stream_create(bt_ctx *c, bt_lane *lane, bt_stream **out) {
   pthread_mutex_init(&s->lock, NULL);
   pthread_cond_init(&s->more, NULL);
   *out = s;
-  if (lane) { s->eager = true; s->lane = lane; return BT_OK; }
+  if (lane) {
+    s->eager = true;
+    s->lane = lane;
+    return BT_OK;
+  }
   s->lane = &s->own;
-  if (!bt_lane_init(&s->own, c, 1, 0)) { free(s); return bt_fail(c->err, BT_ENOMEM, "no memory for a stream"); }
+  if (!bt_lane_init(&s->own, c, 1, 0)) {
+    free(s);
+    return bt_fail(c->err, BT_ENOMEM, "no memory for a stream");
+  }
   int e = bt_thread(&s->thread, run, s);
-  if (e) { bt_lane_free(&s->own); free(s); return bt_fail(c->err, BT_EDEVICE, "no thread for a stream: %s", strerror(e)); }
+  if (e) {
+    bt_lane_free(&s->own);
+    free(s);
+    return bt_fail(c->err, BT_EDEVICE, "no thread for a stream: %s", strerror(e));
+  }
   s->started = true;
   return BT_OK;
 }
@@ -131,7 +156,8 @@ static void push(bt_stream *s, node *n) {
   n->next = NULL;
   n->ticket = ++s->issued;
   pthread_mutex_lock(&s->lock);
-  if (s->last) s->last->next = n; else s->first = n;
+  if (s->last) s->last->next = n;
+  else s->first = n;
   s->last = n;
   pthread_cond_signal(&s->more);
   pthread_mutex_unlock(&s->lock);
@@ -140,7 +166,10 @@ static void push(bt_stream *s, node *n) {
 bt_status bt_stream_error(bt_ctx *c, bt_stream *s, const char **text, uint64_t *ticket) {
   if (!s) s = c->compute;
   bt_status status = atomic_load(&s->failed);
-  if (status) { *text = s->error; *ticket = s->failed_ticket; }
+  if (status) {
+    *text = s->error;
+    *ticket = s->failed_ticket;
+  }
   return status;
 }
 
@@ -153,7 +182,10 @@ static bt_status sticky(bt_ctx *c, bt_stream *s) {
 bt_status bt_launch(bt_ctx *c, bt_stream *s, const bt_head *h) {
   if (!s) s = c->compute;
   if (h->kind == BT_NOP || h->kind >= BT_KINDS) return bt_fail(c->err, BT_EUNSUPPORTED, "operation %u is unknown here", h->kind);
-  if (s->eager) { s->issued++; return execute(s, h, c->err); }
+  if (s->eager) {
+    s->issued++;
+    return execute(s, h, c->err);
+  }
   bt_status status = sticky(c, s);
   if (status) return status;
   node *n = malloc(sizeof *n + h->size);

@@ -23,7 +23,7 @@ typedef float vh __attribute__((vector_size(VBYTES / 2), aligned(4), may_alias))
 typedef double vd __attribute__((vector_size(VBYTES), aligned(8)));
 
 /* i runs over [from, n) in vectors of w elements, the last of which may be shorter. */
-#define VLOOP(i, w, from, n) for (int64_t i = (from), w; i < (n) && ((w) = (n) - i < VW ? (n) - i : VW, 1); i += VW)
+#define VLOOP(i, w, from, n) for (int64_t i = (from), w; i < (n) && ((w) = (n)-i < VW ? (n)-i : VW, 1); i += VW)
 
 static inline vf vset(float x) { return x - (vf){0}; }
 static inline vf vload(const float *p, int64_t w) {
@@ -39,7 +39,10 @@ static inline vf vload_or(const float *p, int64_t w, float other) {
   return v;
 }
 static inline void vstore(float *p, vf v, int64_t w) {
-  if (w == VW) { *(vf *)p = v; return; }
+  if (w == VW) {
+    *(vf *)p = v;
+    return;
+  }
   for (int64_t l = 0; l < w; l++) p[l] = v[l];
 }
 static inline vf vblend(vi mask, vf yes, vf no) { return (vf)(((vi)yes & mask) | ((vi)no & ~mask)); }
@@ -47,7 +50,8 @@ static inline vf vmax(vf a, vf b) { return vblend(a > b, a, b); }
 static inline float vsum(vf v) {
   float t[VW];
   *(vf *)t = v;
-  for (int n = VW / 2; n; n /= 2) for (int l = 0; l < n; l++) t[l] += t[l + n];
+  for (int n = VW / 2; n; n /= 2)
+    for (int l = 0; l < n; l++) t[l] += t[l + n];
   return t[0];
 }
 static inline float vmaxes(vf v) {
@@ -74,7 +78,7 @@ static inline vf vsqrt(vf v) {
 /* exp, relative error 1e-7; below exp(-86.6) = 2.4e-38 the result is 0, above 88.72 infinity. */
 static inline vf vexp(vf x) {
   const float round = 12582912.0f; /* 1.5 * 2^23: the sum's low bits are the nearest integer */
-  vi under = x < -86.6f, over = x > 88.7228f;
+  vi under = x<-86.6f, over = x> 88.7228f;
   vf t = x * 1.44269504f + round;
   vf n = t - round;
   vf r = x - n * 0.693359375f;
@@ -93,11 +97,16 @@ static inline vf vexp(vf x) {
 static inline vf vsigmoid(vf x) { return 1.0f / (1.0f + vexp(-x)); }
 static inline vf vsilu(vf x) { return x / (1.0f + vexp(-x)); }
 /* d silu(x) / dx */
-static inline vf vsilu_slope(vf x) { vf s = vsigmoid(x); return s * (1.0f + x * (1.0f - s)); }
+static inline vf vsilu_slope(vf x) {
+  vf s = vsigmoid(x);
+  return s * (1.0f + x * (1.0f - s));
+}
 
 /* The k-th matrix of an operation, and a row of it. */
 #define MAT(k) ((float *)(uintptr_t)o->m[k].p)
-#define ROW(k, r) (MAT(k) + (r) * o->m[k].ld)
+#define ROW(k, r) (MAT(k) + (r)*o->m[k].ld)
 #define HAS(k) (o->m[k].p != 0)
 #define BODY(name) static void name(void *arg, int64_t lo, int64_t hi, bt_worker w_)
-#define OP const bt_op *o = arg; (void)w_
+#define OP                                                                                                                         \
+  const bt_op *o = arg;                                                                                                            \
+  (void)w_

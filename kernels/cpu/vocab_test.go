@@ -35,10 +35,13 @@ func TestEmbed(t *testing.T) {
 
 func TestCrossEntropy(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		for _, s := range []struct{ rows, vocab, first, all, pad int }{{1, 1, 0, 1, 0}, {7, 33, 0, 33, 0}, {50, 1000, 500, 2000, 0}, {3, 20000, 0, 20000, 1}} {
+		for _, s := range []struct{ rows, vocab, first, all, pad int }{
+			{1, 1, 0, 1, 0}, {7, 33, 0, 33, 0}, {50, 1000, 500, 2000, 0}, {3, 20000, 0, 20000, 1},
+		} {
 			x, targets := r.matrix(s.rows, s.vocab, s.pad), r.ids(s.rows, s.all)
 			r.run(&kernels.Axpby{A: 5, X: x, Out: x})
-			peak, sum, target, loss, d := r.matrix(s.rows, 1, 0), r.matrix(s.rows, 1, 1), r.matrix(s.rows, 1, 0), r.matrix(1, 1, 0), r.matrix(s.rows, s.vocab, s.pad)
+			peak, sum, target := r.matrix(s.rows, 1, 0), r.matrix(s.rows, 1, 1), r.matrix(s.rows, 1, 0)
+			loss, d := r.matrix(1, 1, 0), r.matrix(s.rows, s.vocab, s.pad)
 			local := func(i int) (int, bool) { k := r.id(targets, i) - s.first; return k, k >= 0 && k < s.vocab }
 			r.run(&kernels.XentMax{Logits: x, Max: peak})
 			r.run(&kernels.XentSum{Logits: x, Targets: targets, Max: peak, Sum: sum, Target: target, First: s.first})
@@ -62,7 +65,8 @@ func TestCrossEntropy(t *testing.T) {
 				return 0
 			})
 			before := r.at(loss, 0, 0)
-			r.run(&kernels.XentLoss{Logits: x, Targets: targets, Max: peak, Sum: sum, Target: target, Loss: loss, DLogits: d, First: s.first, Scale: 0.25})
+			r.run(&kernels.XentLoss{Logits: x, Targets: targets, Max: peak, Sum: sum, Target: target,
+				Loss: loss, DLogits: d, First: s.first, Scale: 0.25})
 			r.want("loss", loss, 1e-6, func(_, _ int) float64 {
 				t := before
 				for i := range s.rows {
@@ -90,7 +94,8 @@ func TestOptimizer(t *testing.T) {
 				r.set(v, 0, i, float32(math.Abs(r.at(v, 0, i))))
 			}
 			p0, m0, v0 := r.get(p)[0], r.get(m)[0], r.get(v)[0]
-			op := &kernels.AdamW{Param: p, M: m, V: v, Grad: g, Scale: scale, LR: 1e-2, Beta1: 0.9, Beta2: 0.95, Eps: 1e-8, WeightDecay: 0.1, Step: 3}
+			op := &kernels.AdamW{Param: p, M: m, V: v, Grad: g, Scale: scale,
+				LR: 1e-2, Beta1: 0.9, Beta2: 0.95, Eps: 1e-8, WeightDecay: 0.1, Step: 3}
 			b1, b2, lr, eps, wd := float64(op.Beta1), float64(op.Beta2), float64(op.LR), float64(op.Eps), float64(op.WeightDecay)
 			wantM := func(_, i int) float64 { return b1*m0[i] + (1-b1)*0.5*r.at(g, 0, i) }
 			wantV := func(_, i int) float64 { return b2*v0[i] + (1-b2)*math.Pow(0.5*r.at(g, 0, i), 2) }
