@@ -55,7 +55,7 @@ func Millis(seconds float64) string {
 		return Unknown
 	case math.Abs(ms) >= 1e7:
 		return strconv.FormatFloat(ms, 'e', 2, 64)
-	case math.Abs(ms) >= 10:
+	case math.Abs(ms) >= 9.995:
 		return strconv.FormatFloat(ms, 'f', 1, 64)
 	}
 	return strconv.FormatFloat(ms, 'f', 2, 64)

@@ -1,0 +1,87 @@
+package live
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"boost-tui/profiler/record"
+)
+
+func TestThePartsSumToTheMeanStep(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range 200 {
+		var ranks [][]record.StepLine
+		var wall mean
+		for range 1 + rng.IntN(4) {
+			var lines []record.StepLine
+			for step := range 1 + rng.IntN(window) {
+				l := record.NewStepLine(step)
+				l.ComputeNanos, l.ExposedNanos, l.MemNanos, l.IdleNanos = rng.Int64N(1e9), rng.Int64N(1e9), rng.Int64N(1e6), rng.Int64N(1e8)
+				l.OverlapNanos = rng.Int64N(l.ComputeNanos + 1)
+				l.WaitNanos = rng.Int64N(2e9)
+				l.WallNanos = l.ComputeNanos + l.ExposedNanos + l.MemNanos + l.IdleNanos
+				wall.add(float64(l.WallNanos) / 1e9)
+				lines = append(lines, l)
+			}
+			ranks = append(ranks, lines)
+		}
+		p, _ := partsOf(ranks)
+		if d := math.Abs(p.Sum() - wall.value()); d > 1e-9 {
+			t.Fatalf("parts sum to %v, the mean step is %v", p.Sum(), wall.value())
+		}
+		if p.Wait > p.Exposed || p.Wait < 0 {
+			t.Fatalf("waiting %v of %v exposed", p.Wait, p.Exposed)
+		}
+	}
+	if p, n := partsOf(nil); p.Known() || n != 0 {
+		t.Errorf("of nothing: %+v, %d", p, n)
+	}
+}
+
+func TestTheStragglerWaitsLeast(t *testing.T) {
+	nan := math.NaN()
+	for name, c := range map[string]struct {
+		waits []float64
+		rank  int
+		extra float64
+		ok    bool
+	}{
+		"none":                 {nil, -1, 0, false},
+		"one":                  {[]float64{0.1}, 0, 0, false},
+		"unknown":              {[]float64{nan, nan, 0.2}, 2, 0, false},
+		"equal":                {[]float64{0.1, 0.1, 0.1}, 0, 0, true},
+		"the last":             {[]float64{0.14, 0.13, 0.15, 0.01}, 3, 0.13, true},
+		"two":                  {[]float64{0.02, 0.2}, 0, 0.18, true},
+		"unknown ones aside":   {[]float64{nan, 0.3, 0.1}, 2, 0.2, true},
+		"not the most waiting": {[]float64{0.5, 0.1, 0.12}, 1, 0.21, true},
+	} {
+		var ranks []rankStat
+		for i, w := range c.waits {
+			r := newRankStat(i)
+			r.wait = w
+			ranks = append(ranks, r)
+		}
+		s, ok := findStraggler(ranks)
+		if ok != c.ok || ok && (s.rank != c.rank || math.Abs(s.extra-c.extra) > 1e-9) {
+			t.Errorf("%s: %+v, %v", name, s, ok)
+		}
+	}
+}
+
+func FuzzWindowOf(f *testing.F) {
+	f.Add(int64(1), int64(100), int64(10), int64(-1))
+	f.Add(int64(5), int64(5), int64(0), int64(7))
+	f.Fuzz(func(t *testing.T, first, length, span, end int64) {
+		const limit = 1 << 40
+		first, length, span = clamp64(first, 0, limit), clamp64(length, 0, limit), clamp64(span, -limit, limit)
+		last := first + length
+		from, to := windowOf(first, last, span, clamp64(end, -1, limit))
+		if from < first || to > last || from > to {
+			t.Errorf("[%d, %d] of [%d, %d], span %d, end %d", from, to, first, last, span, end)
+		}
+		if span > 0 && span <= last-first && to-from+1 != span {
+			t.Errorf("[%d, %d] are not %d steps", from, to, span)
+		}
+	})
+}
