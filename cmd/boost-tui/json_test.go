@@ -83,7 +83,7 @@ func TestVerifyJSON(t *testing.T) {
 
 func TestVerifyRefusesWhatDoesNotFit(t *testing.T) {
 	for _, args := range []string{"--case nonsense", "--case cola_base --scheme full-rank", "--case cola_base --tp 3", "--norm half", "--device cuda",
-		"--tp 77", "--case /nowhere/x.json"} {
+		"--tp 77", "--case ../../internal/house/nothing.json", "--case /nowhere/x.json"} {
 		r := try(t, append([]string{"verify", "--json"}, strings.Fields(args)...)...)
 		if r.code != exitUsage || r.stdout != "" || r.err == "" {
 			t.Errorf("%s: exit %d, stdout %q, stderr %s", args, r.code, r.stdout, r.err)

@@ -80,6 +80,9 @@ func (f verifyFlags) checks() ([]oneCheck, error) {
 		} else if f.scheme != "" {
 			continue
 		}
+		if len(schemes) == 0 && len(f.cases) > 0 {
+			todo = append(todo, oneCheck{c, o}) // which says why it cannot run
+		}
 		for _, s := range schemes {
 			degrees := c.TPs(s)
 			if f.tp > 0 && (len(f.cases) > 0 || slices.Contains(degrees, f.tp)) {
