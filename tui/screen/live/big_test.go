@@ -153,3 +153,34 @@ func benchmarkOpen(b *testing.B, n int) {
 
 func BenchmarkOpen100kSteps(b *testing.B) { benchmarkOpen(b, 100_000) }
 func BenchmarkOpen1mSteps(b *testing.B)   { benchmarkOpen(b, 1_000_000) }
+
+// Without a rollup (a run of somebody else's program, a rank alone) the step
+// lines are read instead.
+func BenchmarkOpen100kStepLines(b *testing.B) {
+	r := fullRank(b)
+	r.Ranks, r.Steps = 1, 100_000
+	info := r.Write(b, b.TempDir())
+	b.ReportAllocs()
+	var first time.Duration
+	for b.Loop() {
+		first += open(b, info)
+	}
+	b.ReportMetric(float64(first.Microseconds())/float64(b.N)/1000, "ms-to-chart")
+}
+
+// BenchmarkLiveSecond is what a second of a run of four ranks at five steps a
+// second costs: reading what is new, and drawing. 30 ms would be 3 % of a core.
+func BenchmarkLiveSecond(b *testing.B) {
+	r := btp(b)
+	d, store := start(b, 120, 36, r)
+	step := r.Steps
+	b.ReportAllocs()
+	for b.Loop() {
+		b.StopTimer()
+		appendSteps(b, store.Infos[0].Dir, r, step+1, step+5)
+		step += 5
+		b.StartTimer()
+		d.Advance(time.Second)
+		d.View()
+	}
+}

@@ -1,6 +1,8 @@
 package live
 
 import (
+	"slices"
+
 	"boost-tui/tui/keys"
 	"boost-tui/tui/layout"
 	"boost-tui/tui/msg"
@@ -221,8 +223,8 @@ func (m *Model) compare(string) tea.Cmd {
 		return nil
 	}
 	ids := []string{}
-	for _, id := range []string{m.refs.Baseline, m.refs.Vanilla} {
-		if id != "" && id != m.run.ID {
+	for _, id := range m.beside() {
+		if id != "" && id != m.run.ID && !slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}
 	}
