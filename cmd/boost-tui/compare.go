@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -78,7 +79,7 @@ func (a *app) dirs(args []string) ([]string, error) {
 	return dirs, nil
 }
 
-func (a *app) printTable(t compare.Table) error { return a.print("%s", t.Text()) }
+func (a *app) printTable(t compare.Table) error { return a.print("%s\n", strings.TrimRight(t.Text(), "\n")) }
 
 func (a *app) printMarkdown(t compare.Table) error { return a.print("%s", t.Markdown()) }
 
