@@ -72,8 +72,8 @@ type ending struct {
 	kill  <-chan time.Time
 }
 
-// Agent looks after the ranks of a run on this machine from start to end. It takes the run on, starts
-// the ranks, measures, ends them all when one dies or somebody cancels, and writes the result. It
+// Agent looks after the ranks of a run on this machine from start to end. It takes the run on, waits for
+// the run before it where there is one, starts the ranks, measures, ends them all when one dies or somebody cancels, and writes the result. It
 // returns an error when the run could not be taken on or its result not be written; how the run went
 // is in the result. Ending the context cancels the run.
 func Agent(ctx context.Context, o AgentOptions) error {
@@ -99,6 +99,12 @@ func Agent(ctx context.Context, o AgentOptions) error {
 		return a.finish(Failed, err.Error())
 	}
 	defer hangUp()
+	if a.events, err = record.OpenWriter(record.EventsPath(a.dir)); err != nil {
+		return a.finish(Failed, err.Error())
+	}
+	if state, cause := a.await(ctx, life); state != "" {
+		return a.finish(state, cause)
+	}
 	if err := a.start(); err != nil {
 		return a.finish(Failed, err.Error())
 	}
@@ -141,12 +147,9 @@ func (a *agent) claim() error {
 	return nil
 }
 
-// start opens the files, starts the ranks and begins to measure.
+// start starts the ranks and begins to measure.
 func (a *agent) start() error {
 	var err error
-	if a.events, err = record.OpenWriter(record.EventsPath(a.dir)); err != nil {
-		return err
-	}
 	if a.crew, err = newCrew(a.dir, a.run, a.o); err != nil {
 		return err
 	}
@@ -187,11 +190,7 @@ func (a *agent) loop(ctx context.Context, life <-chan string) {
 			a.exited(e)
 		case <-ctx.Done():
 			ctx = context.Background() // heard
-			reason, ok := cancelRequest(a.dir)
-			if !ok {
-				reason = "its agent was told to end (SIGTERM)"
-			}
-			a.cancel(reason)
+			a.cancel(a.signalReason())
 		case reason, ok := <-life:
 			life = nil
 			if ok {
@@ -209,6 +208,14 @@ func (a *agent) loop(ctx context.Context, life <-chan string) {
 			a.crew.signal(syscall.SIGKILL)
 		}
 	}
+}
+
+// signalReason says why a signal ends the run: whoever sent it may have left a request beside it.
+func (a *agent) signalReason() string {
+	if reason, ok := cancelRequest(a.dir); ok {
+		return reason
+	}
+	return "its agent was told to end (SIGTERM)"
 }
 
 // cancel ends the run because somebody wants it.

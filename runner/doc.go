@@ -10,6 +10,9 @@
 // the end of the pipe is the end of the other side, whatever killed it. A detached agent has a session
 // of its own and no pipe.
 //
+// A run may wait for another one of its store (await.go): its agent takes it on and starts the ranks when
+// that one is over. Nobody else needs to stay for a chain of runs.
+//
 // Start reading at Store (store.go), then Launch (launch.go) and Agent (agent.go). A new place to run on
 // (ssh, Slurm) is another Place (place.go): it starts agents, everything else stays.
 package runner

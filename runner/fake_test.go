@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 		case "rank":
 			exit(fakeRank())
 		case "launch":
-			exit(fakeLaunch(os.Args[2], os.Args[3], os.Args[4] == "detach"))
+			exit(fakeLaunch(os.Args[2], os.Args[3], os.Args[4] == "detach", os.Args[5]))
 		}
 	}
 	os.Exit(m.Run())
@@ -46,8 +46,8 @@ func exit(err error) {
 	os.Exit(0)
 }
 
-func fakeLaunch(root, mode string, detach bool) error {
-	h, err := Launch(context.Background(), NewStore(root), testExperiment(mode, 2), LaunchOptions{Detach: detach})
+func fakeLaunch(root, mode string, detach bool, after string) error {
+	h, err := Launch(context.Background(), NewStore(root), testExperiment(mode, 2), LaunchOptions{Detach: detach, After: after})
 	if err != nil {
 		return err
 	}

@@ -23,6 +23,7 @@ type LaunchOptions struct {
 	Detach    bool
 	Binary    string // program to start agents and ranks from; empty: this one
 	Argv      []string
+	After     string // a run of the store, as Find takes it: the ranks start when it is over; empty: at once
 	Predicted *Predicted
 	Versions  Versions // Binary and Go are filled in
 }
@@ -47,7 +48,7 @@ const (
 )
 
 // Launch creates a run of a resolved experiment and starts it. It returns when an agent has taken the
-// run on; an error before that leaves no run behind unless its directory says why it failed.
+// run on, whether its ranks start at once or wait for another run; an error before that leaves no run behind unless its directory says why it failed.
 func Launch(ctx context.Context, s *Store, e experiment.Experiment, o LaunchOptions) (*Handle, error) {
 	place, err := placeOf(e.Where)
 	if err != nil {
@@ -64,7 +65,7 @@ func Launch(ctx context.Context, s *Store, e experiment.Experiment, o LaunchOpti
 	if o.Versions.Binary, err = hashFile(o.Binary); err != nil {
 		return nil, fmt.Errorf("tell the program's version: %w", err)
 	}
-	r, dir, err := s.Create(e, CreateOptions{Argv: o.Argv, Predicted: o.Predicted, Versions: o.Versions, Foreground: !o.Detach})
+	r, dir, err := s.Create(e, CreateOptions{Argv: o.Argv, Predicted: o.Predicted, Versions: o.Versions, Foreground: !o.Detach, After: o.After})
 	if err != nil {
 		return nil, err
 	}
@@ -181,7 +182,7 @@ func (h *Handle) settle() Info {
 	if in.Result != nil || in.Err != nil {
 		return in
 	}
-	if _, err := readAgent(h.Dir); err == nil { // else it never came to start ranks
+	if _, err := readAgent(h.Dir); err == nil && !waiting(h.Dir) { // else it never came to start ranks
 		waitExits(h.Dir, h.Run.World(), lastWords)
 	}
 	exits, err := readExits(h.Dir)

@@ -13,7 +13,7 @@ type State string
 
 // States. Only Pending and Running change any more.
 const (
-	Pending   State = "pending"   // created, its agent not yet at work
+	Pending   State = "pending"   // created, its agent not yet at work or waiting for another run
 	Running   State = "running"   //
 	Finished  State = "finished"  // every rank did its work
 	Failed    State = "failed"    // something went wrong; the cause says what

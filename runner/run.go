@@ -31,7 +31,8 @@ type Run struct {
 	User       string                `json:"user,omitempty"`
 	Launcher   Process               `json:"launcher"`
 	Foreground bool                  `json:"foreground"`
-	Experiment experiment.Experiment `json:"experiment"` // resolved
+	After      string                `json:"after,omitempty"` // id of the run of the same store whose end it waits for
+	Experiment experiment.Experiment `json:"experiment"`      // resolved
 	Model      ModelShape            `json:"model"`
 	Plan       PlanFields            `json:"plan"`
 	Predicted  *Predicted            `json:"predicted,omitempty"`
@@ -118,6 +119,9 @@ func ParseRun(data []byte) (Run, error) {
 	}
 	if r.Schema < 1 {
 		return Run{}, fmt.Errorf("%s is damaged: it has no schema", protocol.RunFile)
+	}
+	if r.After != "" && (checkID(r.After) != nil || r.After == r.ID) { // it becomes a path, and is waited for
+		return Run{}, fmt.Errorf("%s is damaged: it waits for a run %q", protocol.RunFile, clean(r.After, 40))
 	}
 	if w := r.World(); w < 1 || w > protocol.MaxRanks {
 		return Run{}, fmt.Errorf("%s is damaged: it asks for %d ranks", protocol.RunFile, w)

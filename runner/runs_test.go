@@ -203,8 +203,13 @@ func TestKilledForeground(t *testing.T) {
 // frontend starts a process that launches, as `boost-tui run` does.
 func frontend(t *testing.T, mode, how string) (string, *exec.Cmd) {
 	t.Helper()
-	root := t.TempDir()
-	cmd := exec.Command(os.Args[0], "launch", root, mode, how)
+	return frontendAfter(t, t.TempDir(), mode, how, "")
+}
+
+// frontendAfter is frontend of a run that waits for another one of the store.
+func frontendAfter(t *testing.T, root, mode, how, after string) (string, *exec.Cmd) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "launch", root, mode, how, after)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {

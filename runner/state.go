@@ -41,15 +41,23 @@ func (in *Info) judge(me Process, now time.Time) {
 	}
 	switch agent.look(me) {
 	case alive:
-		in.State = Running
+		in.judgeLooked()
 	case dead:
 		in.judgeAbandoned(fmt.Sprintf("its agent (process %d on %s) is gone", agent.PID, clean(agent.Host, 64)))
 	default:
 		if age, ok := heartbeatAge(in.Dir, now); ok && age < staleAfter {
-			in.State = Running
+			in.judgeLooked()
 			return
 		}
 		in.judgeAbandoned("its agent has shown no sign of life for more than " + staleAfter.String())
+	}
+}
+
+// judgeLooked is about a run that an agent looks after: its ranks run, or they wait for another run.
+func (in *Info) judgeLooked() {
+	in.State = Running
+	if waiting(in.Dir) {
+		in.State, in.Cause = Pending, in.waitsFor()
 	}
 }
 
@@ -57,11 +65,11 @@ func (in *Info) judge(me Process, now time.Time) {
 func (in *Info) judgeUnstarted(me Process, now time.Time) {
 	switch in.Run.Launcher.look(me) {
 	case alive:
-		in.State = Pending
+		in.State, in.Cause = Pending, in.waitsFor()
 	case dead:
 		in.State, in.Cause = Lost, "it was never started: the program that launched it is gone"
 	default:
-		in.State = Pending
+		in.State, in.Cause = Pending, in.waitsFor()
 		if st, err := os.Stat(filepath.Join(in.Dir, protocol.RunFile)); err != nil || now.Sub(st.ModTime()) > staleAfter {
 			in.State, in.Cause = Lost, "it was never started"
 		}
@@ -73,6 +81,10 @@ func (in *Info) judgeAbandoned(why string) {
 	exits, err := readExits(in.Dir)
 	if err != nil {
 		in.Err = errors.Join(in.Err, err)
+	}
+	if len(exits) == 0 && waiting(in.Dir) {
+		in.State, in.Cause = Lost, why+"; it waited for "+in.Run.After
+		return
 	}
 	if len(exits) == 0 {
 		in.State, in.Cause = Lost, why+", and no rank left a record"

@@ -39,6 +39,7 @@ type CreateOptions struct {
 	Predicted  *Predicted
 	Versions   Versions // Go is filled in
 	Foreground bool
+	After      string // a run of this store, as Find takes it, whose end the new one waits for; empty: none
 }
 
 // reserveBytes is kept free for a run's last words on a disk that fills up.
@@ -57,12 +58,15 @@ func (s *Store) Create(e experiment.Experiment, o CreateOptions) (Run, string, e
 	if err != nil {
 		return Run{}, "", err
 	}
+	if o.After, err = s.before(o.After); err != nil {
+		return Run{}, "", err
+	}
 	if err := absoluteData(&e.Train); err != nil {
 		return Run{}, "", err
 	}
 	r := Run{
 		Schema: Schema, Name: e.Name, Tags: e.Tags, Created: time.Now().UTC().Truncate(time.Microsecond), Argv: o.Argv,
-		Host: me.Host, User: userName(), Launcher: me, Foreground: o.Foreground,
+		Host: me.Host, User: userName(), Launcher: me, Foreground: o.Foreground, After: o.After,
 		Experiment: e, Model: shapeOf(e.Model), Plan: planOf(e), Predicted: o.Predicted, Versions: o.Versions,
 		Hosts: []string{me.Host}, CPU: cpuName(), Cores: runtime.GOMAXPROCS(0),
 	}
@@ -114,6 +118,11 @@ func (s *Store) build(r *Run) (dir string, err error) {
 	}
 	if err := protocol.WriteFile(filepath.Join(tmp, protocol.ReserveFile), reserve); err != nil {
 		return "", err
+	}
+	if r.After != "" {
+		if err := protocol.WriteFile(filepath.Join(tmp, protocol.WaitingFile), []byte(r.After+"\n")); err != nil {
+			return "", err
+		}
 	}
 	for range createTries {
 		if r.ID, err = newID(r.Created, r.Experiment); err != nil {

@@ -19,6 +19,7 @@ const (
 	ReserveFile   = "result.reserve" // space kept for result.json and the exit records on a disk that fills
 	AgentFile     = "agent.json"     // which process looks after the run
 	HeartbeatFile = "heartbeat"      // its modification time is the agent's sign of life
+	WaitingFile   = "waiting"        // as long as it is there, the run waits for the one before it; the agent removes it
 	CancelFile    = "cancel"         // its presence asks the agent to end the run
 	NotesFile     = "notes.json"     // the user's tags and notes, which change later
 	AgentLogFile  = "agent.log"      // stderr of a detached agent
