@@ -59,7 +59,8 @@ func checkGemm(r *rig, m, n, k int, ta, tb bool, batch int, alpha, beta float32,
 		return m[i][j]
 	}
 	all := kernels.View{Buf: g.D.Buf, Offset: g.D.Offset, Rows: m * batch, Cols: n, LD: g.D.LD}
-	r.want(fmt.Sprintf("gemm %dx%dx%d ta=%v tb=%v batch %d", m, n, k, ta, tb, batch), all, 1e-5, func(row, j int) float64 {
+	name, terms := fmt.Sprintf("gemm %dx%dx%d ta=%v tb=%v batch %d", m, n, k, ta, tb, batch), math.Sqrt(float64(k))
+	r.wantOfTerms(name, all, 1e-5, terms, func(row, j int) float64 {
 		p, i := row/m, row%m
 		s := 0.0
 		for q := range k {
