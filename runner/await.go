@@ -53,6 +53,15 @@ func (in *Info) waitsFor() string {
 	return "waits for " + in.Run.After
 }
 
+// Began is when the run's time began to count: when it was launched, or, as soon as it has a result, when
+// its ranks started after the run that it waited for.
+func (in *Info) Began() time.Time {
+	if in.Run.After != "" && in.Result != nil && in.Result.Started.After(in.Run.Created) {
+		return in.Result.Started
+	}
+	return in.Run.Created
+}
+
 // await blocks until the run before this one is over, in whatever way. When somebody ends this one first,
 // it returns the state and cause of that; the state is empty when the ranks may start.
 func (a *agent) await(ctx context.Context, life <-chan string) (State, string) {

@@ -140,3 +140,26 @@ func TestDetachedRunIsFollowedAndCancelled(t *testing.T) {
 		t.Errorf("after rm there is %s", r.stdout)
 	}
 }
+
+// A run that waits for another one is pending, needs no terminal, and starts when that one ends.
+func TestRunAfterAnother(t *testing.T) {
+	p := newProgram(t)
+	first := strings.TrimSpace(p.want(exitOK, shortRun("--steps", "1000000", "--detach")...).stdout)
+	var second launched
+	oneJSON(t, p.want(exitOK, shortRun("--steps", "5", "--detach", "--json", "--after", first[len(first)-4:])...).stdout, &second)
+	if v := p.view(second.Dir); second.State != "pending" || v.State != "pending" || v.After != first || v.Cause != "waits for "+first {
+		t.Errorf("launched %+v, shown %s after %q: %s", second, v.State, v.After, v.Cause)
+	}
+	if r := p.want(exitOK, "show", second.ID); !strings.Contains(r.stdout, "waits for "+first) {
+		t.Errorf("show: %s", r.stdout)
+	}
+	if r := p.want(exitUsage, shortRun("--after", "nobody")...); !strings.Contains(r.err, "no run \"nobody\"") {
+		t.Errorf("stderr %s", r.err)
+	}
+	p.want(exitOK, "cancel", first)
+	p.want(exitOK, "attach", second.ID)
+	if v := p.view(second.Dir); v.State != "finished" || v.Summary == nil {
+		t.Errorf("%s: %s, summary %s", v.State, v.Cause, v.Summary)
+	}
+	p.gone(second.Dir)
+}

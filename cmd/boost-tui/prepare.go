@@ -16,6 +16,7 @@ import (
 type prepared struct {
 	experiment experiment.Experiment
 	plan       *planner.Plan
+	after      string // id of the run whose end it waits for; empty: none
 }
 
 // prepare checks everything that can be known before a process starts. What it finds is wrong input.
@@ -39,7 +40,7 @@ func (a *app) prepare(e experiment.Experiment) (prepared, error) {
 	for _, v := range found {
 		a.note("note: %s", v)
 	}
-	return prepared{e, plan}, nil
+	return prepared{experiment: e, plan: plan}, nil
 }
 
 // checkData opens the data as a rank will, and gives back its path as ranks in another folder know it.
@@ -66,7 +67,7 @@ func (p prepared) launchOptions() (runner.LaunchOptions, error) {
 		return runner.LaunchOptions{}, err
 	}
 	return runner.LaunchOptions{
-		Argv: os.Args,
+		Argv: os.Args, After: p.after,
 		Predicted: &runner.Predicted{MemBytes: p.plan.Memory.Total, CommBytesPerStep: p.plan.StepBytes,
 			FLOPs: float64(p.plan.FLOPs), Parameters: p.plan.Parameters},
 		Versions: runner.Versions{Program: thisVersion().String(), BLAS: blas},

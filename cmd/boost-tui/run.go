@@ -30,10 +30,13 @@ type launched struct {
 func newRun(a *app) *cobra.Command {
 	var f experimentFlags
 	var detach bool
+	var after string
 	cmd := &cobra.Command{
 		Use: "run", Short: "Train one model: launch, follow, summarise", GroupID: groupWork, Args: cobra.NoArgs,
 		Long: `Train one model. The run and all of its processes end together with this command, whatever ends it, unless
---detach is given: then it prints the run's id and leaves the run to itself.`,
+--detach is given: then it prints the run's id and leaves the run to itself.
+
+With --after the run waits until another one is over, however that ends. Until then it is pending and has no ranks.`,
 		Example: "  boost-tui run --size tiny --variant cola --scheme btp --tp 2 --steps 200\n  boost-tui run --config experiment.toml --set lr=1e-3 --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			e, err := f.experiment()
@@ -44,10 +47,18 @@ func newRun(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if after != "" { // before the plan, which takes longer
+				_, before, err := a.find(after)
+				if err != nil {
+					return err
+				}
+				after = before.ID
+			}
 			p, err := a.prepare(e)
 			if err != nil {
 				return err
 			}
+			p.after = after
 			if detach {
 				return a.detach(cmd.Context(), s, p)
 			}
@@ -59,6 +70,8 @@ func newRun(a *app) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&detach, "detach", false, "print the run's id and leave the run to itself")
+	cmd.Flags().StringVar(&after, "after", "", "start when this `RUN` is over, however it ended")
+	_ = cmd.RegisterFlagCompletionFunc("after", a.completeRuns) // it fails for a flag that is not there
 	f.register(cmd)
 	return cmd
 }
@@ -97,6 +110,9 @@ func (a *app) follow(ctx context.Context, s *runner.Store, p prepared, title str
 	if title == "" {
 		title = h.Run.ID
 		a.note("run %s in %s", h.Run.ID, h.Dir)
+		if h.Run.After != "" {
+			a.note("it waits for %s", h.Run.After)
+		}
 	}
 	bar := a.progress(title, stepsOf(p.experiment))
 	_, followed := runner.Attach(ctx, h.Dir, bar.step)

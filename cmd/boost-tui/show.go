@@ -25,8 +25,10 @@ type showView struct {
 	Versions   runner.Versions       `json:"versions"`
 	Hosts      []string              `json:"hosts"`
 	Argv       []string              `json:"argv,omitempty"`
+	After      string                `json:"after,omitempty"` // run whose end it waits or waited for
 	Ranks      []protocol.ExitRecord `json:"ranks"`
 	Summary    json.RawMessage       `json:"summary,omitempty"`
+	began      time.Time
 }
 
 func newShow(a *app) *cobra.Command {
@@ -39,7 +41,7 @@ func newShow(a *app) *cobra.Command {
 				return err
 			}
 			v := showView{runView: viewOf(in), Experiment: in.Run.Experiment, Predicted: in.Run.Predicted, Versions: in.Run.Versions,
-				Hosts: in.Run.Hosts, Argv: in.Run.Argv, Ranks: []protocol.ExitRecord{}}
+				Hosts: in.Run.Hosts, Argv: in.Run.Argv, After: in.Run.After, Ranks: []protocol.ExitRecord{}, began: in.Began()}
 			if in.Result != nil {
 				v.Summary = in.Result.Summary
 			}
@@ -70,6 +72,7 @@ func (a *app) printShow(v showView) error {
 	line("name", v.Name)
 	line("state", v.State)
 	line("cause", v.Cause)
+	line("after", v.After)
 	line("what", fmt.Sprintf("%s %s, %s, tp %d", v.Size, v.Variant, v.Scheme, v.TP))
 	if v.Step != nil {
 		at := fmt.Sprintf("%d of %d", *v.Step, v.Steps)
@@ -78,9 +81,9 @@ func (a *app) printShow(v showView) error {
 		}
 		line("step", at)
 	}
-	line("started", v.Created.Local().Format(time.DateTime))
+	line("started", v.began.Local().Format(time.DateTime))
 	if v.Ended != nil {
-		line("ended", v.Ended.Local().Format(time.DateTime)+", after "+format.Duration(v.Ended.Sub(v.Created)))
+		line("ended", v.Ended.Local().Format(time.DateTime)+", after "+format.Duration(v.Ended.Sub(v.began)))
 	}
 	if p := v.Predicted; p != nil {
 		line("planned", fmt.Sprintf("%s parameters, %s per rank, %s communicated per step",
