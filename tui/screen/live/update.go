@@ -85,10 +85,16 @@ func (m *Model) hide() {
 // newest reports whether id is the run that would be shown by itself.
 func (m *Model) newest(id string) bool { return id == m.pick() }
 
-// pick is the newest run that goes on, else the newest.
+// pick is the newest run that goes on, else the oldest that waits, whose turn
+// is next, else the newest.
 func (m *Model) pick() string {
 	for i := len(m.infos) - 1; i >= 0; i-- {
-		if s := m.infos[i].State; s == runner.Running || s == runner.Pending {
+		if m.infos[i].State == runner.Running {
+			return m.infos[i].ID
+		}
+	}
+	for i := range m.infos {
+		if m.infos[i].State == runner.Pending {
 			return m.infos[i].ID
 		}
 	}

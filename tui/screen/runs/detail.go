@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"boost-tui/runner"
 	"boost-tui/tui/format"
 	"boost-tui/tui/layout"
 	"boost-tui/tui/theme"
@@ -26,7 +27,11 @@ func detail(t theme.Theme, r run, w int, short bool) []string {
 		lines = append(lines, timing(t, r, w)...)
 	}
 	if r.Cause != "" {
-		lines = append(lines, wrapped(t, t.Bad, r.Cause, w)...)
+		style := t.Bad
+		if r.State == runner.Pending { // nothing is wrong: it waits for its turn
+			style = t.Dim
+		}
+		lines = append(lines, wrapped(t, style, r.Cause, w)...)
 	}
 	lines = append(lines, measuredLines(t, r, w, short)...)
 	if len(r.Tags) > 0 && !short {
@@ -61,9 +66,9 @@ func timing(t theme.Theme, r run, w int) []string {
 	if end.IsZero() && !r.State.Over() {
 		end = r.now
 	}
-	text := fmt.Sprintf("%s on %s", r.Run.Created.In(r.now.Location()).Format(time.DateTime), r.Run.Host)
+	text := fmt.Sprintf("%s on %s", r.Began().In(r.now.Location()).Format(time.DateTime), r.Run.Host)
 	if !end.IsZero() {
-		text += ", " + format.Duration(end.Sub(r.Run.Created))
+		text += ", " + format.Duration(end.Sub(r.Began()))
 	}
 	head := sign + " " + string(r.State)
 	if layout.Width(head)+2+layout.Width(text) <= w {

@@ -10,6 +10,7 @@ import (
 
 	"boost-tui/runner"
 	"boost-tui/tui/app"
+	"boost-tui/tui/msg"
 	"boost-tui/tui/screen/runs"
 	"boost-tui/tui/testkit"
 )
@@ -204,5 +205,24 @@ func TestCursorStays(t *testing.T) {
 	d.Advance(2 * time.Second)
 	if !strings.Contains(d.Text(), "▸ ■ #f6") || !strings.Contains(d.Text(), "#new") {
 		t.Errorf("the cursor moved or the new run is missing:\n%s", d.Text())
+	}
+}
+
+// A run that waits for another one says so, and its time counts from its ranks' start.
+func TestWaitingRun(t *testing.T) {
+	s := store(t)
+	in := testkit.Info("0807-btp-i9", testkit.Experiment(t, "tp=2"), runner.Pending)
+	in.Run.Created, in.Run.After, in.Cause = testkit.Start, "0806-btp-g7", "waits for 0806-btp-g7"
+	s.Infos = append(s.Infos, in)
+	d := start(t, 120, 36, s)
+	if text := d.Text(); !strings.Contains(text, "pending") || !strings.Contains(text, "waits for 0806-btp-g7") {
+		t.Errorf("no word of what it waits for:\n%s", text)
+	}
+	done := &s.Infos[len(s.Infos)-1]
+	done.State, done.Cause, done.Result = runner.Finished, "", summary(20, "4.3")
+	done.Result.Started, done.Ended = testkit.Start.Add(time.Hour), testkit.Start.Add(time.Hour+42*time.Second)
+	d.Send(msg.RunsChanged{})
+	if text := d.Text(); !strings.Contains(text, ", 42 s") {
+		t.Errorf("its duration is not that of its ranks:\n%s", text)
 	}
 }
