@@ -116,14 +116,23 @@ func (m *Model) TakeRaw() []byte {
 // Size is the size that View draws for.
 func (m *Model) Size() (w, h int) { return m.w, m.h }
 
-// running counts the runs that are pending or running.
-func (m *Model) running() (n int) {
+// going counts the runs that are not over.
+func (m *Model) going() (running, pending int) {
 	for _, in := range m.runs.Infos {
-		if in.State == runner.Running || in.State == runner.Pending {
-			n++
+		switch in.State {
+		case runner.Running:
+			running++
+		case runner.Pending:
+			pending++
 		}
 	}
-	return n
+	return running, pending
+}
+
+// moving reports whether runs may change by themselves.
+func (m *Model) moving() bool {
+	running, pending := m.going()
+	return running+pending > 0
 }
 
 // Theme is the theme in use.

@@ -30,7 +30,7 @@ type listing struct {
 // has not changed since, it looks at the folder's stamp only.
 func (m *Model) readRuns() tea.Cmd {
 	stamp, store, changed := m.stamp, m.env.Store, m.opts.RootChanged
-	must := !m.listed || m.running() > 0 || changed == nil
+	must := !m.listed || m.moving() || changed == nil
 	return feed.Read(m.poll.Source, m.poll.Gen(), func(time.Time) (listing, bool, error) {
 		l := listing{stamp: stamp}
 		if changed != nil {
@@ -71,7 +71,7 @@ func (m *Model) pollRuns(in tea.Msg) (cmd tea.Cmd, mine bool) {
 			cmds = append(cmds, m.all(m.runs))
 		}
 		wait := pollIdle
-		if m.running() > 0 {
+		if m.moving() {
 			wait = pollLive
 		}
 		return tea.Batch(append(cmds, m.poll.Wait(m.env.After, wait))...), true

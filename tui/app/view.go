@@ -49,8 +49,12 @@ func (m *Model) site() string {
 	if m.env.ReadOnly {
 		text += "  read-only"
 	}
-	if n := m.running(); n > 0 {
-		text += fmt.Sprintf("  %d running", n)
+	running, pending := m.going()
+	if running > 0 {
+		text += fmt.Sprintf("  %d running", running)
+	}
+	if pending > 0 {
+		text += fmt.Sprintf("  %d pending", pending)
 	}
 	return text + " "
 }
