@@ -51,11 +51,9 @@ func build(o Options, screens []screen.Screen, log *logFile, term *terminal.Term
 		Screens: screens, Tabs: tabs(), Width: w, Height: h, Getenv: os.Getenv,
 		RootChanged: func() int64 { return stamp(o.Store.Root) },
 	}
-	options.Env.Primary = func() bool { return true }
 	if dir := stateDir(os.Getenv); dir != "" {
 		lock := &stateLock{path: filepath.Join(dir, "session.lock")}
 		log.lock = lock
-		options.Env.Primary = lock.Held
 		path := filepath.Join(dir, "session.json")
 		if options.Session, err = app.LoadSession(path); err != nil {
 			log.Printf("the last session is left out: %v", err)
@@ -84,8 +82,8 @@ func stamp(dir string) int64 {
 }
 
 // launcher starts runs that survive the UI and its terminal.
-func launcher(o Options) func(context.Context, experiment.Experiment) (string, error) {
-	return func(ctx context.Context, e experiment.Experiment) (string, error) {
+func launcher(o Options) func(context.Context, experiment.Experiment, string) (string, error) {
+	return func(ctx context.Context, e experiment.Experiment, before string) (string, error) {
 		launch := runner.LaunchOptions{Versions: runner.Versions{Program: o.Version}}
 		if o.Prepare != nil {
 			var err error
@@ -93,7 +91,7 @@ func launcher(o Options) func(context.Context, experiment.Experiment) (string, e
 				return "", err
 			}
 		}
-		launch.Detach, launch.Binary, launch.Argv = true, o.Binary, os.Args
+		launch.Detach, launch.Binary, launch.Argv, launch.After = true, o.Binary, os.Args, before
 		h, err := runner.Launch(ctx, o.Store, e, launch)
 		if err != nil {
 			return "", err

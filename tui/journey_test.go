@@ -12,7 +12,7 @@ import (
 )
 
 // The way of a new user through the real program: launch the three schemes from
-// the form, watch, lose the terminal in mid-run, find everything again,
+// the form, watch, lose the terminal in mid-run, find all three done later,
 // compare, export.
 func TestJourney(t *testing.T) {
 	if testing.Short() {
@@ -46,11 +46,12 @@ func TestJourney(t *testing.T) {
 	m.WaitFor("step 1", long)
 	time.Sleep(2500 * time.Millisecond) // the session is written two seconds after a key
 
-	m.Do("kill-server") // the terminal is gone
+	m.Do("kill-server") // the terminal is gone; the runs that wait need none
+	waitForFiles(t, filepath.Join(home, ".local", "share", "boost-tui", "runs", "*", "result.json"), 3, long)
 	m = testkit.StartTmux(t, 120, 36, env, binary)
 	m.WaitFor("[2 Live]", patience)
 	m.Keys("5")
-	screen := waitForCount(t, m, "✓ #", 3, long)
+	screen := waitForCount(t, m, "✓ #", 3, patience)
 	if !strings.Contains(screen, "full-rank") || !strings.Contains(screen, "vanilla") || !strings.Contains(screen, "btp") {
 		t.Fatalf("not the three schemes:\n%s", screen)
 	}
@@ -73,6 +74,17 @@ func TestJourney(t *testing.T) {
 	if code, main := m.Exit(patience); code != "0" || !main {
 		t.Errorf("exit %s, main screen %v", code, main)
 	}
+}
+
+// waitForFiles waits until n files fit a pattern.
+func waitForFiles(t *testing.T, pattern string, n int, limit time.Duration) {
+	t.Helper()
+	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		if found, err := filepath.Glob(pattern); err != nil || len(found) >= n {
+			return
+		}
+	}
+	t.Fatalf("there are not %d files %s within %v", n, pattern, limit)
 }
 
 // waitForCount waits until the screen shows a text n times.

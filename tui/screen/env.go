@@ -26,8 +26,8 @@ type Store interface {
 type Env struct {
 	Store Store
 	// Launch starts a detached run of a resolved experiment, which survives the
-	// UI, and returns its ID.
-	Launch func(ctx context.Context, e experiment.Experiment) (id string, err error)
+	// UI, and returns its ID. It waits for the end of the run after; "" for none.
+	Launch func(ctx context.Context, e experiment.Experiment, after string) (id string, err error)
 	// Cancel ends a run.
 	Cancel func(ctx context.Context, id string) error
 	// Export writes the CSV files of runs under a folder, which must be new
@@ -41,13 +41,9 @@ type Env struct {
 	// Machine describes this machine; it reads files.
 	Machine func() planner.Machine
 
-	Theme theme.Theme
-	Now   func() time.Time
-	After After
-	// Primary is true in the one UI of the user that keeps the session and
-	// carries on what an earlier one left waiting. Another UI takes over when
-	// that one ends.
-	Primary  func() bool
+	Theme    theme.Theme
+	Now      func() time.Time
+	After    After
 	ReadOnly bool   // nothing may be launched, cancelled, deleted or noted
 	Host     string // of this machine
 	WorkDir  string // exports go below it

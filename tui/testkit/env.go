@@ -31,7 +31,7 @@ var machine = planner.Machine{Name: "test", MemBytes: 32 << 30, Cores: 8}
 // note what they were asked in the Store.
 func Env(t testing.TB, s *Store) screen.Env {
 	return screen.Env{
-		Store: s, Primary: func() bool { return true }, Theme: Theme(), Host: "login03", WorkDir: t.TempDir(), Logf: t.Logf, Now: func() time.Time { return Start },
+		Store: s, Theme: Theme(), Host: "login03", WorkDir: t.TempDir(), Logf: t.Logf, Now: func() time.Time { return Start },
 		Machine: func() planner.Machine { return machine },
 		Plan:    func(e experiment.Experiment) (*planner.Plan, error) { return planner.New(e, machine) },
 		Launch:  s.launch, Cancel: s.cancel,
@@ -118,13 +118,17 @@ func (s *Store) change(id string, f func(*runner.Info)) error {
 	return errors.New("no run " + id)
 }
 
-func (s *Store) launch(_ context.Context, e experiment.Experiment) (string, error) {
+func (s *Store) launch(_ context.Context, e experiment.Experiment, after string) (string, error) {
 	if s.Fail != nil {
 		return "", s.Fail
 	}
 	s.Launched = append(s.Launched, e)
 	id := fmt.Sprintf("run-%02d", len(s.Infos)+1)
-	s.Infos = append(s.Infos, Info(id, e, runner.Running))
+	in := Info(id, e, runner.Running)
+	if after != "" {
+		in.State, in.Cause, in.Run.After = runner.Pending, "waits for "+after, after
+	}
+	s.Infos = append(s.Infos, in)
 	return id, nil
 }
 

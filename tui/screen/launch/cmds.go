@@ -95,7 +95,7 @@ func (m *Model) askLaunch() tea.Cmd {
 				return nil
 			}
 			m.launching = true
-			return m.launch(e, -1)
+			return m.launch(e)
 		},
 	})
 }
@@ -119,20 +119,17 @@ func describe(e experiment.Experiment) string {
 	return s
 }
 
-func (m *Model) launch(e experiment.Experiment, step int) tea.Cmd {
+func (m *Model) launch(e experiment.Experiment) tea.Cmd {
 	start := m.env.Launch
 	return func() tea.Msg {
 		ctx, cancel := context.WithTimeout(context.Background(), launchDeadline)
 		defer cancel()
-		id, err := start(ctx, e)
-		return launched{id, err, e, step}
+		id, err := start(ctx, e, "")
+		return launched{id, err}
 	}
 }
 
 func (m *Model) launchedRun(in launched) tea.Cmd {
-	if in.step >= 0 {
-		return m.chainLaunched(in)
-	}
 	m.launching = false
 	if in.err != nil {
 		return msg.Send(msg.Toast{Level: msg.Bad, Text: in.err.Error()})

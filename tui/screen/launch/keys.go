@@ -24,7 +24,7 @@ func bindings() keys.Table[func(*Model) tea.Cmd] {
 		bind([]string{"left", "right"}, "change", "other value; h l too", false, nil),
 		bind([]string{"enter"}, "edit", "type a value; esc leaves it as it was", false, nil),
 		bind([]string{"L"}, "launch", "start the run; asks; it survives the UI", true, (*Model).askLaunch),
-		bind([]string{"A"}, "all three", "run full-rank, vanilla and btp of this configuration one after another", true, (*Model).askThree),
+		bind([]string{"A"}, "all three", "run full-rank, vanilla and btp of this configuration one after another; asks; they survive the UI", true, (*Model).askThree),
 		bind([]string{"x"}, "dry-run", "show what would run, start nothing", false, (*Model).dryRun),
 		bind([]string{"o"}, "options", "every key, or the main ones", false, (*Model).toggleAll),
 		bind([]string{"backspace"}, "default", "the field's default", false, (*Model).reset),
@@ -33,7 +33,6 @@ func bindings() keys.Table[func(*Model) tea.Cmd] {
 		bind([]string{"/"}, "find", "find a field", false, (*Model).openFind),
 		bind([]string{"y"}, "", "copy the command line", false, (*Model).copyCommand),
 		bind([]string{"pgdown", "pgup"}, "", "scroll what is below", false, nil),
-		bind([]string{"X"}, "", "forget the runs that wait for their turn", false, (*Model).dropChain),
 	}
 }
 

@@ -1,6 +1,7 @@
 package launch_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -11,8 +12,8 @@ import (
 
 	"boost-tui/experiment"
 	"boost-tui/planner"
-	"boost-tui/runner"
 	"boost-tui/tui/app"
+	"boost-tui/tui/msg"
 	"boost-tui/tui/screen"
 	"boost-tui/tui/screen/launch"
 	"boost-tui/tui/testkit"
@@ -117,33 +118,68 @@ func TestLaunchErrorIsShown(t *testing.T) {
 	}
 }
 
-// The three schemes run one after another; a session carries the rest on.
-func TestThreeSchemesInSequence(t *testing.T) {
+// The three schemes are started at once, each behind the one before it, so that
+// nothing has to stay for them.
+func TestThreeSchemesAtOnce(t *testing.T) {
+	s := &testkit.Store{}
+	d := start(t, 120, 36, s)
+	d.Press("A", "enter")
+	if len(s.Launched) != 0 {
+		t.Fatal("enter alone launched: the default must be No")
+	}
+	d.Press("A", "y")
+	if len(s.Launched) != 3 {
+		t.Fatalf("%d were launched", len(s.Launched))
+	}
+	for i, want := range []experiment.Scheme{experiment.FullRank, experiment.Vanilla, experiment.BTP} {
+		in, after := s.Infos[i], ""
+		if i > 0 {
+			after = s.Infos[i-1].ID
+		}
+		if got := s.Launched[i].Parallel.Scheme; got != want || in.Run.After != after {
+			t.Errorf("run %d is %s after %q, want %s after %q", i+1, got, in.Run.After, want, after)
+		}
+		if len(in.Tags) == 0 || !strings.HasPrefix(in.Tags[0], "three-") || in.Tags[0] != s.Infos[0].Tags[0] {
+			t.Errorf("run %d has the tags %v", i+1, in.Tags)
+		}
+	}
+	if text := d.Text(); !strings.Contains(text, "started three runs") || !strings.Contains(text, "1 running  2 pending") {
+		t.Errorf("the start is not shown:\n%s", text)
+	}
+}
+
+// The first two become the references, and all three are marked.
+func TestThreeSchemesSetReferences(t *testing.T) {
 	s := &testkit.Store{}
 	var session app.Session
 	env := testkit.Env(t, s)
 	d := testkit.NewDriver(t, 120, 36, app.Options{Env: env, Screens: testkit.One(launch.New()), Save: func(x app.Session) error { session = x; return nil }})
+	d.Press("A", "y", "q")
+	if want := (msg.References{Baseline: "run-01", Vanilla: "run-02"}); session.References != want {
+		t.Errorf("references %+v, want %+v", session.References, want)
+	}
+}
+
+// What was started before a failure goes on, and the UI says how far it came.
+func TestThreeSchemesStopAtAFailure(t *testing.T) {
+	s := &testkit.Store{}
+	d := start(t, 120, 36, s, func(env *screen.Env) {
+		real := env.Launch
+		env.Launch = func(ctx context.Context, e experiment.Experiment, after string) (string, error) {
+			if e.Parallel.Scheme == experiment.BTP {
+				return "", errors.New("no space left on device")
+			}
+			return real(ctx, e, after)
+		}
+	})
 	d.Press("A", "y")
-	d.Advance(5 * time.Second)
-	if len(s.Launched) != 1 || s.Launched[0].Model.Variant != experiment.Full {
-		t.Fatalf("at first %d were launched", len(s.Launched))
+	if text := d.Text(); len(s.Launched) != 2 || !strings.Contains(text, "2 of the three schemes started: no space left on device") {
+		t.Errorf("%d launched:\n%s", len(s.Launched), text)
 	}
-	s.Infos[0].State = runner.Finished
-	d.Advance(5 * time.Second)
-	if len(s.Launched) != 2 || s.Launched[1].Parallel.Scheme != experiment.Vanilla {
-		t.Fatalf("after the first ended, %d were launched", len(s.Launched))
-	}
-	d.Press("q")
-	s.Infos[1].State = runner.Failed
-	d = testkit.NewDriver(t, 120, 36, app.Options{Env: env, Screens: testkit.One(launch.New()), Session: session})
-	d.Advance(5 * time.Second)
-	if len(s.Launched) != 3 || s.Launched[2].Parallel.Scheme != experiment.BTP {
-		t.Fatalf("after reopening, %d were launched", len(s.Launched))
-	}
-	s.Infos[2].State = runner.Finished
-	d.Advance(2 * time.Second)
-	if !strings.Contains(d.Text(), "3 compares") {
-		t.Errorf("the end is not told:\n%s", d.Text())
+	s.Fail = errors.New("read-only file system")
+	d.Press("A", "y")
+	if text := d.Text(); !strings.Contains(text, "0 of the three schemes started: read-only file system") {
+		t.Errorf("no error:\n%s", text)
 	}
 }
 
@@ -219,33 +255,6 @@ func TestSessionRestoresTheForm(t *testing.T) {
 	d = testkit.NewDriver(t, 120, 36, app.Options{Env: env, Screens: testkit.One(launch.New()), Session: session})
 	if !strings.Contains(d.Text(), "--seed 77") || !strings.Contains(d.Text(), "▸Seed") {
 		t.Errorf("form was not restored:\n%s", d.Text())
-	}
-}
-
-// A UI that was killed after a start and before it saved the session leaves a
-// run that the next UI must find instead of starting it again.
-func TestChainAdoptsWhatWasStarted(t *testing.T) {
-	s := &testkit.Store{}
-	var session app.Session
-	env := testkit.Env(t, s)
-	d := testkit.NewDriver(t, 120, 36, app.Options{Env: env, Screens: testkit.One(launch.New()), Save: func(x app.Session) error { session = x; return nil }})
-	d.Press("A", "y")
-	d.Advance(3 * time.Second)
-	old := session
-	s.Infos[0].State = runner.Finished
-	d.Advance(2 * time.Second)
-	if len(s.Launched) != 2 {
-		t.Fatalf("%d launched", len(s.Launched))
-	}
-	d = testkit.NewDriver(t, 120, 36, app.Options{Env: env, Screens: testkit.One(launch.New()), Session: old})
-	d.Advance(5 * time.Second)
-	if len(s.Launched) != 2 {
-		t.Fatalf("the second was started again: %d launched", len(s.Launched))
-	}
-	s.Infos[1].State = runner.Finished
-	d.Advance(3 * time.Second)
-	if len(s.Launched) != 3 || s.Launched[2].Parallel.Scheme != experiment.BTP {
-		t.Fatalf("%d launched", len(s.Launched))
 	}
 }
 

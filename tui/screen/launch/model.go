@@ -34,7 +34,6 @@ type Model struct {
 	planning  bool
 	launching bool
 	scroll    int // of the lower pane
-	chain     chain
 }
 
 // plan is the planner's answer, or why there is none.
@@ -78,12 +77,11 @@ type saved struct {
 	TOML  string `json:"toml"`
 	Focus string `json:"focus"`
 	All   bool   `json:"all"`
-	Chain chain  `json:"chain"`
 }
 
-// Save keeps the draft, the field, and the runs that wait for their turn.
+// Save keeps the draft and the field.
 func (m *Model) Save() json.RawMessage {
-	data, err := json.Marshal(saved{string(m.draft.set.TOML()), m.form.Focus(), m.draft.all, m.chain})
+	data, err := json.Marshal(saved{string(m.draft.set.TOML()), m.form.Focus(), m.draft.all})
 	if err != nil {
 		return nil
 	}
@@ -99,7 +97,7 @@ func (m *Model) Load(data json.RawMessage) {
 	if e, err := experiment.ParseTOML([]byte(s.TOML), "the session"); err == nil {
 		m.draft.set = e
 	}
-	m.draft.all, m.chain = s.All, s.Chain
+	m.draft.all = s.All
 	m.draft.settle()
 	m.form.SetFields(m.draft.fields())
 	m.form.Select(s.Focus)

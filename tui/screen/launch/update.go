@@ -1,7 +1,6 @@
 package launch
 
 import (
-	"boost-tui/experiment"
 	"boost-tui/planner"
 	"boost-tui/tui/keys"
 	"boost-tui/tui/msg"
@@ -18,10 +17,8 @@ type (
 		plan plan
 	}
 	launched struct {
-		id   string
-		err  error
-		what experiment.Experiment
-		step int // place in a chain; -1: launched by itself
+		id  string
+		err error
 	}
 )
 
@@ -51,8 +48,8 @@ func (m *Model) Update(in tea.Msg) (tea.Cmd, bool) {
 		m.take(in)
 	case launched:
 		return m.launchedRun(in), false
-	case msg.Runs:
-		return m.chainNext(in), false
+	case launchedThree:
+		return m.startedThree(in), false
 	}
 	return nil, false
 }

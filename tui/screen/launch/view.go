@@ -62,10 +62,6 @@ func (m *Model) Status() string {
 	if m.find != nil {
 		return "/" + m.find.View(t, 40)
 	}
-	if m.chain.Active {
-		return t.Accent.Paint(fmt.Sprintf("%s %d of %d schemes started; next after %s ends, while a UI is open (X forgets)",
-			t.Glyphs.Running, len(m.chain.Done), len(m.chain.Done)+len(m.chain.Queue), layout.Clean(m.chain.Wait)))
-	}
 	if faults := m.draft.obstacles(); len(faults) > 0 {
 		more := ""
 		if n := len(faults) - 1; n > 0 {

@@ -1,0 +1,102 @@
+package launch
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"boost-tui/experiment"
+	"boost-tui/tui/msg"
+	"boost-tui/tui/widget/modal"
+
+	tea "github.com/charmbracelet/bubbletea"
+)
+
+// launchedThree is how the start of the three schemes went: err says why there
+// are fewer than three ids.
+type launchedThree struct {
+	ids []string
+	err error
+}
+
+// askThree checks and asks, then starts the three schemes.
+func (m *Model) askThree() tea.Cmd {
+	if m.launching {
+		return msg.Send(msg.Toast{Level: msg.Warn, Text: "a launch is under way"})
+	}
+	var runs []experiment.Experiment
+	tag := threeTag(m.env.Now())
+	lines := []string{}
+	for _, e := range m.draft.three() {
+		resolved, err := e.Resolve()
+		if err == nil {
+			err = experiment.Invalid(resolved.Validate(m.draft.machine))
+		}
+		if err != nil {
+			return msg.Send(msg.Toast{Level: msg.Bad, Text: fmt.Sprintf("%s cannot run: %v", e.Parallel.Scheme, err)})
+		}
+		resolved.Tags = append(slices.Clone(resolved.Tags), tag)
+		runs = append(runs, resolved)
+		lines = append(lines, fmt.Sprintf("%d. %s", len(runs), describe(resolved)))
+	}
+	lines = append(lines, "", "One after another: together they would slow each other down.",
+		"They go on when the UI or the terminal is closed.")
+	return msg.Send(msg.Open{
+		Modal: modal.Confirm{Title: "Launch three schemes", Lines: lines, Yes: "launch all three"},
+		Then: func(answer any) tea.Cmd {
+			if answer == nil {
+				return nil
+			}
+			m.launching = true
+			return m.launchThree(runs)
+		},
+	})
+}
+
+// launchThree starts all runs at once, each of which waits for the one before
+// it: ranks on one machine would slow each other down.
+func (m *Model) launchThree(runs []experiment.Experiment) tea.Cmd {
+	start := m.env.Launch
+	return func() tea.Msg {
+		var out launchedThree
+		before := ""
+		for _, e := range runs {
+			ctx, cancel := context.WithTimeout(context.Background(), launchDeadline)
+			before, out.err = start(ctx, e, before)
+			cancel()
+			if out.err != nil {
+				break
+			}
+			out.ids = append(out.ids, before)
+		}
+		return out
+	}
+}
+
+// startedThree opens the first run, and makes the first two the references for
+// speed-ups. What was started before a failure goes on.
+func (m *Model) startedThree(in launchedThree) tea.Cmd {
+	m.launching = false
+	toast := msg.Toast{Level: msg.Good, Text: "started three runs, one after another: 3 compares those that are over"}
+	if in.err != nil {
+		toast = msg.Toast{Level: msg.Bad, Text: fmt.Sprintf("%d of the three schemes started: %v", len(in.ids), in.err)}
+	}
+	if len(in.ids) == 0 {
+		return msg.Send(toast)
+	}
+	refs := msg.References{Baseline: in.ids[0]}
+	if len(in.ids) > 1 {
+		refs.Vanilla = in.ids[1]
+	}
+	return tea.Batch(msg.Send(msg.RunsChanged{}), msg.Send(refs), msg.Send(msg.MarkRuns{IDs: in.ids}),
+		msg.Send(msg.OpenRun{ID: in.ids[0]}), msg.Send(toast))
+}
+
+// threeTag is what the three runs have in common: the base 36 of their start in
+// seconds, as far as it tells one afternoon's apart.
+func threeTag(now time.Time) string {
+	s := strconv.FormatInt(now.Unix(), 36)
+	return "three-" + s[max(0, len(s)-4):]
+}
