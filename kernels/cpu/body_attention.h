@@ -8,10 +8,13 @@
 enum { MR = 8, NV = 2 };
 #elif defined(BT_ISA_AVX2)
 enum { MR = 6, NV = 2 };
+#elif defined(__aarch64__)
+enum { MR = 8, NV = 2 };
 #else
 enum { MR = 4, NV = 2 };
 #endif
-enum { NR = NV * VW, QT = 48, KT = 96 }; /* QT, KT are multiples of every MR; KT of every NR */
+enum { NR = NV * VW, QT = 48, KT = 96 };
+_Static_assert(QT % MR == 0 && KT % MR == 0 && KT % NR == 0 && BT_ATTENTION_CHUNK % QT == 0, "tiles are cut into whole panels");
 
 static inline int64_t up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 

@@ -253,6 +253,28 @@ func TestLeavingEndsWaiting(t *testing.T) {
 	}
 }
 
+// TestCloseEndsPendingWork closes a device whose stream waits for a peer that never comes, with more behind it.
+func TestCloseEndsPendingWork(t *testing.T) {
+	done := make(chan struct{})
+	ranks(t, 2, func(r *rig, c kernels.Comm) error {
+		v := r.symmetric(64)
+		if c.Rank() == 1 {
+			<-done
+			return nil
+		}
+		defer close(done)
+		s, _ := r.NewStream("tp")
+		other, _ := r.NewStream("copy")
+		e, _ := r.NewEvent()
+		err := errors.Join(r.Do(kernels.Call{Stream: s}, &kernels.Collective{Comm: c, Parts: []kernels.Part{{Send: v}}}),
+			r.Record(e, s), r.Wait(other, e), r.Do(kernels.Call{Stream: other}, &kernels.Fill{X: v}))
+		if err := errors.Join(err, r.Close()); err != nil {
+			t.Error(err)
+		}
+		return nil
+	})
+}
+
 func TestCancelledSyncAndJoin(t *testing.T) {
 	done := make(chan struct{})
 	ranks(t, 2, func(r *rig, c kernels.Comm) error {

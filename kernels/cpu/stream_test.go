@@ -3,6 +3,7 @@ package cpu
 import (
 	"context"
 	"errors"
+	"os"
 	"testing"
 	"time"
 
@@ -134,4 +135,41 @@ func TestInfo(t *testing.T) {
 		t.Errorf("%+v", i)
 	}
 	t.Log(i)
+}
+
+// TestCloseReleases opens and closes devices with all they can have, and counts what the process holds.
+func TestCloseReleases(t *testing.T) {
+	count := func(what string) int {
+		entries, err := os.ReadDir("/proc/self/" + what)
+		if err != nil {
+			t.Skip(err)
+		}
+		return len(entries)
+	}
+	var files, mapped int
+	for i := range 40 {
+		d, err := Open(Options{Threads: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			_, err1 := d.NewStream("s")
+			_, err2 := d.NewEvent()
+			_, err3 := d.Alloc("private", 8<<20, false)
+			_, err4 := d.Alloc("shared", 8<<20, true)
+			_, err5 := d.Host(8 << 20)
+			if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := errors.Join(d.Close(), d.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if i == 20 { // the first rounds warm up caches of the runtime and the C library
+			files, mapped = count("fd"), count("map_files")
+		}
+	}
+	if f, m := count("fd"), count("map_files"); f > files || m > mapped+20 {
+		t.Errorf("%d files and %d mappings became %d and %d", files, mapped, f, m)
+	}
 }
