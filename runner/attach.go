@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"slices"
 	"time"
 
+	"boost-tui/internal/regular"
 	"boost-tui/profiler/record"
 )
 
@@ -84,7 +84,7 @@ func Logs(ctx context.Context, dir string, o LogOptions, line func(rank int, tex
 // showUnfinished hands out last lines that have no newline: a rank that dies may leave one.
 func showUnfinished(tails []*record.Tailer, ranks []int, line func(int, string)) error {
 	for i, t := range tails {
-		f, err := os.Open(t.Path())
+		f, err := regular.Open(t.Path())
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

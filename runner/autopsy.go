@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"boost-tui/internal/regular"
 	"boost-tui/profiler/flight"
 	"boost-tui/profiler/record"
 	"boost-tui/runner/protocol"
@@ -138,13 +139,13 @@ func crashLine(log []byte) string {
 
 // readTail is the end of a log. One that cannot be read is empty: the record can do without.
 func readTail(path string) []byte {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	f, err := regular.Open(path)
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
 	st, err := f.Stat()
-	if err != nil || !st.Mode().IsRegular() {
+	if err != nil {
 		return nil
 	}
 	at := max(0, st.Size()-tailBytes)

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"boost-tui/internal/regular"
 	"boost-tui/profiler/flight"
 	"boost-tui/profiler/record"
 	"boost-tui/profiler/sample"
@@ -118,7 +119,7 @@ func (c *crew) startRank(i int, door *os.File) error {
 		return err
 	}
 	defer stdin.Close()
-	log, err := os.OpenFile(record.LogPath(c.dir, i), os.O_CREATE|os.O_WRONLY|os.O_APPEND, protocol.FileMode)
+	log, err := regular.OpenFile(record.LogPath(c.dir, i), os.O_CREATE|os.O_WRONLY|os.O_APPEND, protocol.FileMode)
 	if err != nil {
 		return errors.Join(record.Explain(err), spec.Close())
 	}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"boost-tui/internal/regular"
 	"boost-tui/profiler/record"
 	"boost-tui/profiler/sample"
 	"boost-tui/runner/protocol"
@@ -120,7 +121,7 @@ func completeRollup(dir string, world int) error {
 // beat gives the sign of life. The file is overwritten, not only touched, so that its time is the file
 // server's; the same bytes are written again and again, so a full disk does not stop it.
 func beat(dir string, n int) error {
-	f, err := os.OpenFile(filepath.Join(dir, protocol.HeartbeatFile), os.O_WRONLY|os.O_CREATE, protocol.FileMode)
+	f, err := regular.OpenFile(filepath.Join(dir, protocol.HeartbeatFile), os.O_WRONLY|os.O_CREATE, protocol.FileMode)
 	if err != nil {
 		return fmt.Errorf("heartbeat: %w", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"boost-tui/experiment"
+	"boost-tui/internal/regular"
 	"boost-tui/runner/protocol"
 )
 
@@ -56,7 +57,7 @@ type localAgent struct {
 // Start implements Place. The agent gets a session of its own either way: what happens to the terminal
 // reaches a foreground run's agent through the program in front of it, so that the record can say what it was.
 func (local) Start(j Job) (Agents, error) {
-	log, err := os.OpenFile(filepath.Join(j.Dir, protocol.AgentLogFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, protocol.FileMode)
+	log, err := regular.OpenFile(filepath.Join(j.Dir, protocol.AgentLogFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, protocol.FileMode)
 	if err != nil {
 		return nil, fmt.Errorf("log of the agent: %w", err)
 	}

@@ -5,49 +5,111 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"boost-tui/experiment"
 )
 
 // Difference is a property in which two runs differ. The names are those of flags and files.
 type Difference struct {
-	Name string `json:"name"`
-	Base string `json:"base"`
-	Run  string `json:"run"`
+	Name    string  `json:"name"`
+	Base    string  `json:"base"`
+	Run     string  `json:"run"`
+	Changes Changes `json:"changes"`
 }
+
+// Changes is what a difference can change besides what the comparison is about.
+type Changes string
+
+// What a difference changes (docs/numbers.md, "Comparable or not").
+const (
+	Choice   Changes = "choice"    // what comparisons are made for: the runs stay comparable
+	StepTime Changes = "step time" // and mostly the loss too: the runs are not comparable
+	Loss     Changes = "loss"      // the time of a step cannot change, the loss does
+	Nothing  Changes = "nothing"   // neither
+)
 
 // property of a run that comparisons look at.
 type property struct {
-	name string
-	// choice: what comparisons are made for. Two runs that differ in choices alone are comparable.
-	choice bool
-	of     func(*Run) string
+	name    string
+	changes Changes
+	loss    bool // a StepTime property that changes the loss as well
+	of      func(*Run) string
 }
 
 var properties = []property{
-	{"variant", true, func(r *Run) string { return r.Plan.Variant }},
-	{"scheme", true, func(r *Run) string { return r.Plan.Scheme }},
-	{"norm", true, func(r *Run) string { return r.Plan.Norm }},
-	{"grouping", true, func(r *Run) string { return strconv.FormatBool(r.Plan.Grouped) }},
-	{"recompute", true, func(r *Run) string { return r.Plan.Ckpt }},
-	{"rank-attn", true, func(r *Run) string { return number(r.Model.RankAttn) }},
-	{"rank-mlp", true, func(r *Run) string { return number(r.Model.RankMLP) }},
-	{"d", false, func(r *Run) string { return number(r.Model.D) }},
-	{"layers", false, func(r *Run) string { return number(r.Model.Layers) }},
-	{"heads", false, func(r *Run) string { return number(r.Model.Heads) }},
-	{"ff", false, func(r *Run) string { return number(r.Model.FF) }},
-	{"vocab", false, func(r *Run) string { return number(r.Model.Vocab) }},
-	{"tp", false, func(r *Run) string { return number(max(1, r.Plan.TP)) }},
-	{"pp", false, func(r *Run) string { return number(max(1, r.Plan.PP)) }},
-	{"dp", false, func(r *Run) string { return number(max(1, r.Plan.DP)) }},
-	{"zero", false, func(r *Run) string { return number(r.Plan.Zero) }},
-	{"sp", false, func(r *Run) string { return strconv.FormatBool(r.Plan.SP) }},
-	{"micro-batch", false, func(r *Run) string { return number(r.Plan.MBS) }},
-	{"accumulate", false, func(r *Run) string { return number(r.Plan.Acc) }},
-	{"seq", false, func(r *Run) string { return number(r.Plan.Seq) }},
-	{"dtype", false, func(r *Run) string { return r.Plan.DType }},
-	{"device", false, func(r *Run) string { return r.Plan.Device }},
-	{"hardware", false, hardware},
-	{"blas", false, func(r *Run) string { return r.Versions.BLAS }},
-	{"binary", false, func(r *Run) string { return r.Versions.Binary }},
+	{"variant", Choice, false, func(r *Run) string { return r.Plan.Variant }},
+	{"scheme", Choice, false, func(r *Run) string { return r.Plan.Scheme }},
+	{"norm", Choice, false, func(r *Run) string { return r.Plan.Norm }},
+	{"grouping", Choice, false, func(r *Run) string { return strconv.FormatBool(r.Plan.Grouped) }},
+	{"recompute", Choice, false, func(r *Run) string { return r.Plan.Ckpt }},
+	{"rank-attn", Choice, false, func(r *Run) string { return number(r.Model.RankAttn) }},
+	{"rank-mlp", Choice, false, func(r *Run) string { return number(r.Model.RankMLP) }},
+	{"d", StepTime, true, func(r *Run) string { return number(r.Model.D) }},
+	{"layers", StepTime, true, func(r *Run) string { return number(r.Model.Layers) }},
+	{"heads", StepTime, true, func(r *Run) string { return number(r.Model.Heads) }},
+	{"ff", StepTime, true, func(r *Run) string { return number(r.Model.FF) }},
+	{"vocab", StepTime, true, func(r *Run) string { return number(r.Model.Vocab) }},
+	{"tp", StepTime, false, func(r *Run) string { return number(max(1, r.Plan.TP)) }},
+	{"pp", StepTime, false, func(r *Run) string { return number(max(1, r.Plan.PP)) }},
+	{"dp", StepTime, true, func(r *Run) string { return number(max(1, r.Plan.DP)) }},
+	{"zero", StepTime, false, func(r *Run) string { return number(r.Plan.Zero) }},
+	{"sp", StepTime, false, func(r *Run) string { return strconv.FormatBool(r.Plan.SP) }},
+	{"micro-batch", StepTime, true, func(r *Run) string { return number(r.Plan.MBS) }},
+	{"accumulate", StepTime, true, func(r *Run) string { return number(r.Plan.Acc) }},
+	{"seq", StepTime, true, func(r *Run) string { return number(r.Plan.Seq) }},
+	{"dtype", StepTime, false, func(r *Run) string { return r.Plan.DType }},
+	{"device", StepTime, false, func(r *Run) string { return r.Plan.Device }},
+	{"hardware", StepTime, false, hardware},
+	{"blas", StepTime, false, func(r *Run) string { return r.Versions.BLAS }},
+	{"binary", StepTime, false, func(r *Run) string { return r.Versions.Binary }},
+}
+
+// apart are keys that are no difference by themselves: names of a run, and what properties hold resolved.
+var apart = []string{"name", "tags", "size", "rank"}
+
+// cannotChangeTime says what the keys change that leave the time of a step alone: the operations of a step
+// and their shapes are the same under all of their values. A key that stands in neither list is taken
+// to change the time.
+var cannotChangeTime = map[string]Changes{
+	"norm-eps": Loss, "rope-theta": Loss,
+	"steps": Loss, "warmup": Loss, "lr": Loss, "schedule": Loss, "weight-decay": Loss, "beta1": Loss, "beta2": Loss, "eps": Loss, "clip": Loss,
+	"seed": Loss, "stop-after": Loss, "resume": Loss,
+	// Steps that evaluate or write a checkpoint do not count.
+	"eval-data": Nothing, "eval-every": Nothing, "checkpoint-every": Nothing,
+	"account": Nothing, "partition": Nothing, "time": Nothing, "hosts": Nothing,
+}
+
+// keyDifferences are the differences in keys of the experiment that no property holds.
+func keyDifferences(base, run *Run) (out []Difference, loss bool) {
+	if base.Experiment == nil || run.Experiment == nil {
+		return nil, false
+	}
+	for _, k := range experiment.Keys() {
+		held := slices.Contains(apart, k.Name) || slices.ContainsFunc(properties, func(p property) bool { return p.name == k.Name })
+		a, b := base.Experiment.Get(k.Name), run.Experiment.Get(k.Name)
+		if held || a == b {
+			continue
+		}
+		c, known := cannotChangeTime[k.Name]
+		switch {
+		case k.Name == "keep-silu" && base.Plan.Variant != run.Plan.Variant:
+			c = Choice // it belongs to the variant
+		case k.Name == "data" && kindOfData(a) == kindOfData(b):
+			c = Loss
+		case !known:
+			c = StepTime
+		}
+		out, loss = append(out, Difference{k.Name, a, b, c}), loss || c == Loss || c == StepTime
+	}
+	return out, loss
+}
+
+// kindOfData tells text, whose bytes are tokens, from files of 16-bit tokens.
+func kindOfData(path string) string {
+	if strings.HasSuffix(path, ".bin") {
+		return "tokens"
+	}
+	return "text"
 }
 
 // hardware is what the runs ran on, not where: two nodes of a kind are the same hardware.
@@ -70,9 +132,21 @@ func hardware(r *Run) string {
 
 func number(n int) string { return strconv.Itoa(n) }
 
-// Differences of a run from a base: all of them, and those that make the two incomparable. Low ranks
-// of a full-rank model say nothing and count as no difference.
+// Differences of a run from a base: all of them, and those that make their step times incomparable. Low
+// ranks of a full-rank model say nothing and count as no difference.
 func Differences(base, run *Run) (all, against []Difference) {
+	d := difference(base, run)
+	return d.all, d.of(StepTime)
+}
+
+// differing is how two runs differ.
+type differing struct {
+	all  []Difference
+	loss bool // their losses cannot be compared
+}
+
+func difference(base, run *Run) differing {
+	var d differing
 	for _, p := range properties {
 		a, b := p.of(base), p.of(run)
 		if a == b {
@@ -81,14 +155,29 @@ func Differences(base, run *Run) (all, against []Difference) {
 		if strings.HasPrefix(p.name, "rank-") && (base.Plan.Variant == variantFull || run.Plan.Variant == variantFull) {
 			continue
 		}
-		d := Difference{p.name, a, b}
-		all = append(all, d)
-		if !p.choice {
-			against = append(against, d)
+		d.all = append(d.all, Difference{p.name, a, b, p.changes})
+		d.loss = d.loss || p.loss
+	}
+	keys, loss := keyDifferences(base, run)
+	d.all, d.loss = append(d.all, keys...), d.loss || loss
+	return d
+}
+
+// of are the differences that change something.
+func (d differing) of(what Changes) (out []Difference) {
+	for _, x := range d.all {
+		if x.Changes == what {
+			out = append(out, x)
 		}
 	}
-	return all, against
+	return out
 }
+
+// timed reports whether two runs did the same work in every step.
+func (d differing) timed() bool { return len(d.of(StepTime)) == 0 }
+
+// same reports whether two runs are repeats of each other as far as time goes.
+func (d differing) same() bool { return d.timed() && len(d.of(Choice)) == 0 }
 
 // Words of the plan that decide who is the baseline.
 const (

@@ -113,6 +113,9 @@ func (t Table) Notes() []string {
 	for i := range t.Rows {
 		r := &t.Rows[i]
 		name := plain(r.ID)
+		if r.ClaimedID != "" {
+			notes = append(notes, fmt.Sprintf("%s says in its run.json that it is %s.", name, plain(r.ClaimedID)))
+		}
 		switch {
 		case r.Short && r.Kept > 0:
 			notes = append(notes, fmt.Sprintf("%s is short (%d of %d steps kept): figures without a verdict.", name, r.Kept, r.Steps))

@@ -9,24 +9,27 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
+	"boost-tui/experiment"
+	"boost-tui/internal/regular"
 	"boost-tui/profiler/record"
 )
 
 // Run is what comparisons need of run.json; absent values are zero.
 type Run struct {
 	Dir     string    `json:"-"`
+	Claimed string    `json:"-"` // the id in run.json, where the folder has another name; empty: the same
 	Schema  int       `json:"schema"`
 	ID      string    `json:"id"`
 	Name    string    `json:"name"`
 	Created time.Time `json:"created"`
 	Model   Shape     `json:"model"`
 	Plan    Plan      `json:"plan"`
+	// Experiment is what was asked for, every key resolved; nil: not recorded.
+	Experiment *experiment.Experiment `json:"experiment"`
 	// What PROFILING.md calls the same hardware and binary.
 	Hosts    []string `json:"hosts"`
 	CPU      string   `json:"cpu"`
@@ -82,9 +85,11 @@ type GPU struct {
 
 // result is what comparisons need of result.json.
 type result struct {
-	Schema int    `json:"schema"`
-	State  string `json:"state"`
-	Cause  string `json:"cause"`
+	Schema  int       `json:"schema"`
+	State   string    `json:"state"`
+	Cause   string    `json:"cause"`
+	Started time.Time `json:"started"`
+	Ended   time.Time `json:"ended"`
 }
 
 // maxJSON bounds the files of a run directory that are read whole: they may be another user's.
@@ -100,10 +105,38 @@ func ReadRun(dir string) (Run, error) {
 	if r.Schema > record.Schema {
 		return r, fmt.Errorf("%s has schema %d: %w; update this program", path, r.Schema, record.ErrNewerSchema)
 	}
-	if r.ID == "" {
-		r.ID = filepath.Base(dir)
+	// The folder's name is the id, as everywhere: what a file says may be another run's, or no id at all.
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return r, fmt.Errorf("find the folder of %s: %w", dir, err)
+	}
+	if r.Claimed, r.ID = r.ID, filepath.Base(abs); r.Claimed == r.ID {
+		r.Claimed = ""
 	}
 	return r, nil
+}
+
+// Readable tells runs whose files can be understood from the others, whose error says which they are and why.
+func Readable(dirs []string) (good []string, bad error) {
+	var errs []error
+	for _, dir := range dirs {
+		err := checkDir(dir)
+		if err == nil {
+			_, err = ReadRun(dir)
+		}
+		if err == nil {
+			_, err = readResult(dir)
+		}
+		if err == nil {
+			_, err = record.LastRollup(dir, 1)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("run %s: %w", filepath.Base(dir), err))
+			continue
+		}
+		good = append(good, dir)
+	}
+	return good, errors.Join(errs...)
 }
 
 // readResult is empty for a run that has not ended.
@@ -120,14 +153,9 @@ func readResult(dir string) (result, error) {
 }
 
 func readJSON(path string, v any) error {
-	f, err := os.Open(path)
+	data, err := regular.ReadFile(path, maxJSON)
 	if err != nil {
-		return fmt.Errorf("open %s: %w", path, err)
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxJSON))
-	if err != nil {
-		return fmt.Errorf("read %s: %w", path, err)
+		return err
 	}
 	if err := json.Unmarshal(data, v); err != nil {
 		return fmt.Errorf("%s is damaged: %w", path, err)

@@ -23,6 +23,7 @@ type Breakdown struct {
 // Summary is one run in figures: DESIGN.md's `run` object. Times are in seconds, sizes in bytes; nil is unknown.
 type Summary struct {
 	ID               string     `json:"id"`
+	ClaimedID        string     `json:"claimed_id,omitempty"` // that of run.json, where the folder has another name
 	Name             string     `json:"name,omitempty"`
 	State            string     `json:"state,omitempty"` // of result.json; whoever knows processes fills in the rest
 	Cause            string     `json:"cause,omitempty"`
@@ -95,7 +96,7 @@ func load(ctx context.Context, dir string) (*loaded, error) {
 
 func (l *loaded) summarize(res result) Summary {
 	m, r := l.m, &l.run
-	s := Summary{ID: r.ID, Name: r.Name, State: res.State, Cause: res.Cause, Variant: r.Plan.Variant, Scheme: r.Plan.Scheme,
+	s := Summary{ID: r.ID, ClaimedID: r.Claimed, Name: r.Name, State: res.State, Cause: res.Cause, Variant: r.Plan.Variant, Scheme: r.Plan.Scheme,
 		TP: r.Plan.TP, Ranks: m.ranks, Steps: m.steps, Kept: len(m.kept), Skipped: m.skip.Steps, SkipRule: m.skip.Rule,
 		Short: m.skip.Short, UnreadableLines: m.badLines}
 	s.LossFirst = known(m.lossFirst)

@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"slices"
+
+	"boost-tui/internal/regular"
 )
 
 // LastSteps reads the last n step lines of a file from its end. A torn last line and lines that
@@ -43,7 +44,7 @@ func LastHealth(path string, n int64) ([]HealthLine, error) {
 
 // lastLines yields the whole lines of a file from the last to the first, until told to stop.
 func lastLines(path string, yield func([]byte) bool) error {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"math"
 	"os"
+
+	"boost-tui/internal/regular"
 )
 
 // RollupStep is one step over the ranks: a record of rollup.bin.
@@ -137,7 +139,7 @@ const rollupAtOnce = 2048
 
 func rangeRollup(ctx context.Context, dir string, index, n int, yield func(*RollupStep) error) error {
 	path := RollupPath(dir)
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

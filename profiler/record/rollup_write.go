@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+
+	"boost-tui/internal/regular"
 )
 
 // RollupWriter follows the step files of a run's ranks and appends each step that all of them have
@@ -20,7 +22,7 @@ type RollupWriter struct {
 // OpenRollupWriter continues the run's rollup, or begins it, for the given ranks.
 func OpenRollupWriter(dir string, ranks []int) (*RollupWriter, error) {
 	path := RollupPath(dir)
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	f, err := regular.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, Explain(err))
 	}

@@ -8,6 +8,8 @@ import (
 	"math"
 	"os"
 	"slices"
+
+	"boost-tui/internal/regular"
 )
 
 // Point is what a chart wants of a step. Wall is in seconds; unknown values are NaN.
@@ -125,7 +127,7 @@ func (s *Series) Skipped() int { return s.bad }
 
 // open opens the file; a missing one is nil. One that was replaced or cut is read anew.
 func (s *Series) open() (*os.File, int64, error) {
-	f, err := os.Open(s.path)
+	f, err := regular.Open(s.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, 0, nil
 	}

@@ -7,6 +7,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+
+	"boost-tui/internal/regular"
 )
 
 // maxLine bounds a record. Longer lines are skipped: no writer of ours makes them.
@@ -56,7 +58,7 @@ func (t *Tailer) SkipToLast(n int64) error {
 // Poll reads up to about budget bytes of new whole lines. line gets each without its newline; it
 // must not keep the slice. more reports that there was more than the budget.
 func (t *Tailer) Poll(budget int, line func([]byte)) (more bool, err error) {
-	f, err := os.Open(t.path)
+	f, err := regular.Open(t.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"boost-tui/internal/regular"
 	"boost-tui/kernels"
 )
 
@@ -50,7 +51,7 @@ func OpenTimelineWriter(path string, rank int, clockOffset int64) (*TimelineWrit
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("make the folder of %s: %w", path, Explain(err))
 	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	f, err := regular.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, Explain(err))
 	}

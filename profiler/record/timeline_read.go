@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 
+	"boost-tui/internal/regular"
 	"boost-tui/kernels"
 )
 
@@ -26,7 +26,7 @@ type Timeline struct {
 
 // OpenTimeline opens a timeline for reading.
 func OpenTimeline(path string) (*Timeline, error) {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"boost-tui/internal/regular"
 )
 
 // Writer appends lines to a file, each with one write. It is used by one goroutine.
@@ -24,7 +26,7 @@ func OpenWriter(path string) (*Writer, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("make the folder of %s: %w", path, Explain(err))
 	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o644)
+	f, err := regular.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("open %s for appending: %w", path, Explain(err))
 	}

@@ -5,11 +5,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"boost-tui/internal/regular"
 )
 
 // Files of a run directory that are not measurements.
@@ -67,32 +68,7 @@ func WriteFile(path string, data []byte) error {
 }
 
 // ReadFile reads a regular file of at most limit bytes. It does not hang on a FIFO that somebody put there.
-func ReadFile(path string, limit int64) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	data, err := readBounded(f, path, limit)
-	return data, errors.Join(err, f.Close())
-}
-
-func readBounded(f *os.File, path string, limit int64) ([]byte, error) {
-	st, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !st.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file", path)
-	}
-	data, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
-	}
-	if int64(len(data)) > limit {
-		return nil, fmt.Errorf("%s is longer than %d bytes", path, limit)
-	}
-	return data, nil
-}
+func ReadFile(path string, limit int64) ([]byte, error) { return regular.ReadFile(path, limit) }
 
 // bare takes the hidden name off an error, which would only confuse beside the real one.
 func bare(err error) error {

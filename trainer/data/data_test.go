@@ -115,7 +115,7 @@ func TestErrors(t *testing.T) {
 		"short":         {write(t, dir+"/s.txt", []byte("ab")), 256, []string{"s.txt holds 2 tokens", "takes 4"}},
 		"hollow folder": {dir + "/hollow", 256, []string{"hollow holds no regular files"}},
 		"mixed folder":  {dir + "/mixed", 256, []string{"1 .bin file", "name one kind"}},
-		"device":        {"/dev/null", 256, []string{"/dev/null", "neither"}},
+		"device":        {"/dev/null", 256, []string{"/dev/null", "not a regular file"}},
 		"odd":           {write(t, dir+"/odd.bin", []byte{1, 2, 3}), 256, []string{"odd.bin", "odd size"}},
 		"uint32":        {write(t, dir+"/u.bin", llmc(binMagicUint32, 7, 1, []byte{1, 0, 0, 0})), 256, []string{"uint32 tokens"}},
 		"version":       {write(t, dir+"/v.bin", llmc(binMagic, 2, 1, tokens(1))), 256, []string{"version 2"}},

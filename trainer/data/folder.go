@@ -8,7 +8,8 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"syscall"
+
+	"boost-tui/internal/regular"
 )
 
 // Bounds of a source.
@@ -56,14 +57,14 @@ func list(fsys fs.FS) ([]string, error) {
 // openRegular opens a file for reading at positions. It refuses what is no regular file without
 // blocking on it.
 func openRegular(path string) (*os.File, fs.FileInfo, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := regular.Follow(path)
+	if errors.Is(err, regular.ErrNotRegular) {
+		err = fmt.Errorf("%w, nor a folder of files", err)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
 	st, err := f.Stat()
-	if err == nil && !st.Mode().IsRegular() {
-		err = fmt.Errorf("%s is neither a regular file nor a folder", path)
-	}
 	if err != nil {
 		return nil, nil, errors.Join(err, f.Close())
 	}
