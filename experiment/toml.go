@@ -20,6 +20,9 @@ func ParseTOML(data []byte, name string) (Experiment, error) {
 	if len(data) > maxFileBytes {
 		return Experiment{}, fmt.Errorf("%s: %d bytes are too many for an experiment file (%d allowed)", name, len(data), maxFileBytes)
 	}
+	if err := checkBounds(data, name); err != nil {
+		return Experiment{}, err
+	}
 	var top map[string]toml.Primitive
 	md, err := toml.Decode(string(data), &top)
 	if err != nil {
@@ -196,13 +199,17 @@ func (p *parser) err(name string) error {
 		a, b := p.problems[i], p.problems[j]
 		return a.line < b.line || a.line == b.line && a.text < b.text
 	})
-	errs := make([]error, len(p.problems))
-	for i, q := range p.problems {
+	shown := p.problems[:min(len(p.problems), maxProblems)]
+	errs := make([]error, len(shown))
+	for i, q := range shown {
 		at := name
 		if q.line > 0 {
 			at += ":" + strconv.Itoa(q.line)
 		}
 		errs[i] = fmt.Errorf("%s: %s", at, q.text)
+	}
+	if more := len(p.problems) - len(shown); more > 0 {
+		errs = append(errs, fmt.Errorf("%s: and %d more", name, more))
 	}
 	return errors.Join(errs...)
 }

@@ -101,6 +101,10 @@ func FuzzParseTOML(f *testing.F) {
 	f.Add(mustResolve(f, "size=40b", "tags=x,y", "name=ünï").TOML())
 	f.Add([]byte("[model]\nsize = 7\n[step]\nsp = 1"))
 	f.Add([]byte("model.size = '7b'\n[train]\nlr=1_0.5e-3"))
+	for _, text := range hostile() {
+		f.Add([]byte(text[:min(len(text), 4<<10)]))
+	}
+	f.Add([]byte(strings.Repeat("x.", 60_000) + "x = 1"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		e, err := ParseTOML(data, "f.toml")
 		if err != nil {
