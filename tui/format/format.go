@@ -15,7 +15,7 @@ const Unknown = "–"
 // Bytes writes a size with a binary unit and three digits: "3.4 GiB".
 func Bytes(n int64) string {
 	if n < 0 {
-		return "-" + Bytes(-n)
+		return "-" + Bytes(max(-n, -(n+1))) // -n of the smallest number is itself
 	}
 	if n < 1024 {
 		return strconv.FormatInt(n, 10) + " B"
@@ -32,11 +32,13 @@ func Bytes(n int64) string {
 	return Digits(v) + " " + units[i:i+1] + "iB"
 }
 
-// Digits writes v with three significant digits and no exponent.
+// Digits writes v with three significant digits, and with an exponent only where it would not fit a table.
 func Digits(v float64) string {
 	switch a := math.Abs(v); {
 	case math.IsNaN(v) || math.IsInf(v, 0):
 		return Unknown
+	case a >= 1e15:
+		return strconv.FormatFloat(v, 'e', 2, 64)
 	case a >= 99.95 || v == 0:
 		return strconv.FormatFloat(v, 'f', 0, 64)
 	case a >= 9.995:
@@ -91,7 +93,7 @@ func SI(v float64) string {
 // Duration writes a span with at most two units: "0.6 s", "3:12", "1:04:09", "2d 3h".
 func Duration(d time.Duration) string {
 	if d < 0 {
-		return "-" + Duration(-d)
+		return "-" + Duration(max(-d, -(d+1))) // -d of the smallest is itself
 	}
 	s := int64(d.Round(time.Second) / time.Second)
 	two := func(n int64) string { return strconv.FormatInt(n/10, 10) + strconv.FormatInt(n%10, 10) }
@@ -112,6 +114,9 @@ func Duration(d time.Duration) string {
 func Ratio(v float64, times string) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) || v <= 0 {
 		return Unknown
+	}
+	if v >= 1e9 {
+		return strconv.FormatFloat(v, 'e', 2, 64) + times
 	}
 	return strconv.FormatFloat(v, 'f', 2, 64) + times
 }

@@ -24,3 +24,25 @@ func TestFormats(t *testing.T) {
 		}
 	}
 }
+
+// Whatever a damaged file holds, a text comes out, in one line and of a length that a table bears.
+func FuzzFormats(f *testing.F) {
+	for _, n := range []int64{math.MinInt64, math.MinInt64 + 1, -1, 0, 1023, 1 << 40, math.MaxInt64} {
+		f.Add(n, float64(n))
+	}
+	for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, -math.MaxFloat64, math.SmallestNonzeroFloat64} {
+		f.Add(int64(1), v)
+	}
+	f.Fuzz(func(t *testing.T, n int64, v float64) {
+		then := time.Unix(n, 0)
+		for name, text := range map[string]string{
+			"Bytes": format.Bytes(n), "Count": format.Count(n), "Duration": format.Duration(time.Duration(n)),
+			"Digits": format.Digits(v), "Millis": format.Millis(v), "SI": format.SI(v), "Ratio": format.Ratio(v, "x"),
+			"When": format.When(then, time.Unix(0, 0)), "When before": format.When(time.Unix(0, 0), then),
+		} {
+			if text == "" || len(text) > 32 {
+				t.Errorf("%s of %d, %g: %q", name, n, v, text)
+			}
+		}
+	})
+}
