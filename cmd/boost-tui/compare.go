@@ -79,7 +79,9 @@ func (a *app) dirs(args []string) ([]string, error) {
 	return dirs, nil
 }
 
-func (a *app) printTable(t compare.Table) error { return a.print("%s\n", strings.TrimRight(t.Text(), "\n")) }
+func (a *app) printTable(t compare.Table) error {
+	return a.print("%s\n", strings.TrimRight(t.Text(), "\n"))
+}
 
 func (a *app) printMarkdown(t compare.Table) error { return a.print("%s", t.Markdown()) }
 
