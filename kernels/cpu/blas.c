@@ -26,6 +26,9 @@ static void describe(void *lib, bt_blas_info *info) {
 }
 
 void *bt_blas_open(const char *name, bt_blas_info *info, char *err, size_t errlen) {
+  /* OpenBLAS starts its threads while it is loaded, and waits for good for those that it could not start where
+   * address space is limited. We ask for one thread per call anyway. */
+  setenv("OPENBLAS_NUM_THREADS", "1", 1);
   void *lib = dlopen(name, RTLD_NOW | RTLD_LOCAL);
   if (!lib) {
     snprintf(err, errlen, "%s", dlerror());
