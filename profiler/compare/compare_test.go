@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"boost-tui/experiment"
 	"boost-tui/profiler/record"
 )
 
@@ -26,6 +27,9 @@ type spec struct {
 	micro               int
 	flags               func(step int) record.Flags
 	created             time.Time
+	keys                map[string]string // of the experiment; nil: run.json has none
+	began               time.Time         // zero: the step lines have no times
+	host                string
 }
 
 func (s spec) write(t testing.TB, root string) string {
@@ -43,6 +47,18 @@ func (s spec) write(t testing.TB, root string) string {
 		"plan": map[string]any{"scheme": s.scheme, "variant": s.variant, "norm": "online", "grouped": true, "ckpt": "none", "tp": s.ranks, "pp": 1,
 			"dp": 1, "mbs": s.micro, "acc": 1, "seq": 128, "dtype": "fp32", "device": "cpu"},
 		"predicted": map[string]any{"flops": 1e9}, "versions": map[string]string{"binary": "abc"}}
+	if s.host != "" {
+		run["hosts"] = []string{s.host}
+	}
+	if s.keys != nil {
+		e := experiment.Default()
+		for k, v := range s.keys {
+			ok(t, e.Set(k, v))
+		}
+		e, err := e.Resolve()
+		ok(t, err)
+		run["experiment"] = e
+	}
 	data, err := json.Marshal(run)
 	ok(t, err)
 	ok(t, os.WriteFile(filepath.Join(dir, "run.json"), data, 0o644))
@@ -54,6 +70,7 @@ func (s spec) write(t testing.TB, root string) string {
 	for rank := range s.ranks {
 		w, err := record.OpenWriter(record.StepsPath(dir, rank))
 		ok(t, err)
+		end := s.began
 		for i := range s.steps {
 			l := record.NewStepLine(i + 1)
 			l.WallNanos = s.wallNanos + noise[i] + int64(rank)*10
@@ -63,6 +80,10 @@ func (s spec) write(t testing.TB, root string) string {
 			l.IdleNanos = l.WallNanos - l.ComputeNanos - l.ExposedNanos - l.MemNanos
 			l.Tokens, l.CommBytes, l.Collectives, l.MemAllocBytes = 1024, 7000, 12, int64(1<<20+rank)
 			l.Loss = 5 - float64(i)/100
+			if !s.began.IsZero() {
+				end = end.Add(time.Duration(l.WallNanos))
+				l.TSNanos = end.UnixNano()
+			}
 			if s.flags != nil {
 				l.Flags = s.flags(i + 1)
 			}

@@ -49,25 +49,58 @@ func (t Table) Markdown() string {
 
 // speeds names the runs only where variant and scheme do not tell them apart: ids are long.
 func (t Table) speeds() grid {
-	g := grid{title: "Speed", left: 2, head: []string{"variant", "scheme", "n", "step ms", "95 % interval", "p95", "tok/s", "vs full-rank", "vs vanilla", "loss"}}
+	g := grid{title: "Speed", left: 2, head: []string{"variant", "scheme", "n", "step ms", "95 % interval", "p95", "tok/s (mean)",
+		t.BaselineTitle(), t.VanillaTitle(), "loss"}}
 	named := t.ambiguous()
 	if named {
 		g.head = append(g.head, "run")
 	}
 	for i := range t.Rows {
 		r := &t.Rows[i]
-		mark := ""
+		mark, loss := "", ""
+		if len(r.Overlapped) > 0 {
+			mark = "! "
+		}
 		if !r.Comparable {
 			mark = "≠ "
 		}
+		if !r.LossMatches && r.LossLast != nil {
+			loss = "≠ "
+		}
 		g.rows = append(g.rows, []string{plain(r.Variant), plain(r.Scheme), strconv.Itoa(r.Kept), millis(r.StepTimeMedian), interval(r.CI, 1e3),
 			millis(r.StepTimeP95), rate(r.TokensPerSecond), mark + r.VsFull.String(), mark + r.VsVanilla.String(),
-			decimal(r.LossLast, 4)})
+			loss + decimal(r.LossLast, 4)})
 		if named {
 			g.rows[i] = append(g.rows[i], plain(r.ID))
 		}
 	}
 	return g
+}
+
+// BaselineTitle heads the speed-ups over the baseline, by what that is: "vs full-rank", "vs baseline (vanilla)".
+func (t Table) BaselineTitle() string {
+	if r := t.row(t.Baseline); r != nil && (r.Variant != variantFull || r.Scheme != schemeFullRank) {
+		return "vs baseline (" + plain(r.Scheme) + ")"
+	}
+	return "vs full-rank"
+}
+
+// VanillaTitle heads the speed-ups over the second reference: "vs vanilla", "vs reference (btp)".
+func (t Table) VanillaTitle() string {
+	if r := t.row(t.Vanilla); r != nil && r.Scheme != schemeVanilla {
+		return "vs reference (" + plain(r.Scheme) + ")"
+	}
+	return "vs vanilla"
+}
+
+// row of a run; nil: it is not in the table.
+func (t Table) row(id string) *Row {
+	for i := range t.Rows {
+		if id != "" && t.Rows[i].ID == id {
+			return &t.Rows[i]
+		}
+	}
+	return nil
 }
 
 // ambiguous reports whether two rows have the same variant and scheme.
@@ -85,7 +118,7 @@ func (t Table) ambiguous() bool {
 
 func (t Table) parts() grid {
 	g := grid{title: "Mean step, ms: compute + exposed + memory + idle; comm = wait + transfer; overlap is part of compute and of comm", left: 2,
-		head: []string{"variant", "scheme", "step", "compute", "exposed", "memory", "idle", "comm", "wait", "transfer", "overlap", "comm MB", "calls", "peak MiB"}}
+		head: []string{"variant", "scheme", "step", "compute", "exposed", "memory", "idle", "comm", "wait", "transfer", "overlap", "comm MiB", "calls", "device MiB"}}
 	for i := range t.Rows {
 		r := &t.Rows[i]
 		b := r.Breakdown
@@ -98,61 +131,9 @@ func (t Table) parts() grid {
 		}
 		g.rows = append(g.rows, []string{plain(r.Variant), plain(r.Scheme), millis(step), millis(b.Compute), millis(b.CommExposed), millis(b.Memory),
 			millis(b.Idle), millis(b.Comm), millis(b.CommWait), millis(b.CommTransfer), millis(b.Overlap),
-			scaled(r.CommBytesPerStep, 1e6, 2), scaled(r.CommCallsPerStep, 1, 0), scaled(r.PeakMemory, 1<<20, 1)})
+			scaled(r.CommBytesPerStep, 1<<20, 2), scaled(r.CommCallsPerStep, 1, 0), scaled(r.PeakMemory, 1<<20, 1)})
 	}
 	return g
-}
-
-// Notes say what a reader must know to trust the figures, one sentence each.
-func (t Table) Notes() []string {
-	var notes []string
-	if t.Baseline == "" {
-		notes = append(notes, "No full-rank run among these: no speed-up against full-rank.")
-	}
-	few := false
-	for i := range t.Rows {
-		r := &t.Rows[i]
-		name := plain(r.ID)
-		if r.ClaimedID != "" {
-			notes = append(notes, fmt.Sprintf("%s says in its run.json that it is %s.", name, plain(r.ClaimedID)))
-		}
-		switch {
-		case r.Short && r.Kept > 0:
-			notes = append(notes, fmt.Sprintf("%s is short (%d of %d steps kept): figures without a verdict.", name, r.Kept, r.Steps))
-		case r.Kept > 0 && r.Kept < stats.VerdictSteps:
-			notes = append(notes, fmt.Sprintf("%s has %d kept steps, fewer than %d: figures without a verdict.", name, r.Kept, stats.VerdictSteps))
-		case r.Kept > 0 && r.Kept < stats.RecommendedSteps:
-			few = true
-		case r.Kept == 0:
-			notes = append(notes, fmt.Sprintf("%s has no complete step.", name))
-		}
-		if !r.Comparable {
-			var d []string
-			for _, x := range r.Differences {
-				for _, n := range r.Differs {
-					if n == x.Name {
-						d = append(d, fmt.Sprintf("%s %s instead of %s", n, short(x.Run), short(x.Base)))
-					}
-				}
-			}
-			notes = append(notes, fmt.Sprintf("≠ %s is not comparable: %s.", name, strings.Join(d, ", ")))
-		}
-		if r.UnreadableLines > 0 {
-			notes = append(notes, fmt.Sprintf("%s has %d lines that could not be read.", name, r.UnreadableLines))
-		}
-	}
-	if few {
-		notes = append(notes, fmt.Sprintf("Fewer than %d steps: intervals are somewhat too narrow.", stats.RecommendedSteps))
-	}
-	for i := range t.Rows {
-		if v := t.Rows[i].VsFull; v != nil && v.Verdict == "~" {
-			return append(notes, "~ is no significant difference.")
-		}
-		if v := t.Rows[i].VsVanilla; v != nil && v.Verdict == "~" {
-			return append(notes, "~ is no significant difference.")
-		}
-	}
-	return notes
 }
 
 // short keeps long values, such as the hash of a binary, readable.

@@ -85,11 +85,9 @@ type GPU struct {
 
 // result is what comparisons need of result.json.
 type result struct {
-	Schema  int       `json:"schema"`
-	State   string    `json:"state"`
-	Cause   string    `json:"cause"`
-	Started time.Time `json:"started"`
-	Ended   time.Time `json:"ended"`
+	Schema int    `json:"schema"`
+	State  string `json:"state"`
+	Cause  string `json:"cause"`
 }
 
 // maxJSON bounds the files of a run directory that are read whole: they may be another user's.

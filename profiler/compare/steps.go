@@ -37,6 +37,7 @@ type measured struct {
 	badLines   int
 	lastStep   int64
 	haveTokens bool
+	from, to   int64 // Unix nanoseconds in which its steps ran; 0: unknown
 }
 
 // parts of a step, in nanoseconds while they are summed.
@@ -138,6 +139,12 @@ func (m *measured) look(r *record.RollupStep, walls *[]float64, flags *[]record.
 		*walls, *flags, m.steps, m.losses, m.lossFirst = (*walls)[:0], (*flags)[:0], 0, m.losses[:0], math.NaN()
 	}
 	m.peakBytes = max(m.peakBytes, r.MemBytes)
+	if r.TSNanos > 0 {
+		if m.from == 0 {
+			m.from = r.TSNanos - max(0, r.WallMaxNanos)
+		}
+		m.to = max(m.to, r.TSNanos)
+	}
 	if r.Ranks < m.ranks {
 		return
 	}

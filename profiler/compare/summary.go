@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 
+	"boost-tui/profiler/record"
 	"boost-tui/profiler/stats"
 )
 
@@ -43,7 +44,8 @@ type Summary struct {
 	Breakdown        *Breakdown `json:"breakdown,omitempty"`
 	CommBytesPerStep *int64     `json:"comm_bytes_per_step,omitempty"` // payload per rank
 	CommCallsPerStep *int64     `json:"comm_calls_per_step,omitempty"`
-	PeakMemory       *int64     `json:"peak_memory,omitempty"` // of the rank with the most
+	PeakMemory       *int64     `json:"peak_memory,omitempty"`     // allocated on the device by the rank with the most
+	ResidentMemory   *int64     `json:"resident_memory,omitempty"` // of the largest rank's process, by the last samples
 	FLOPsPerSecond   *float64   `json:"flops_per_second,omitempty"`
 	StepTimePlanned  *float64   `json:"step_time_predicted,omitempty"`
 	Kept             int        `json:"kept"` // steps that the figures rest on
@@ -71,6 +73,8 @@ type loaded struct {
 	m       *measured
 	summary Summary
 	median  stats.Interval
+	// overlapped are the ids of runs of the same host that ran meanwhile.
+	overlapped []string
 }
 
 func load(ctx context.Context, dir string) (*loaded, error) {
@@ -116,6 +120,7 @@ func (l *loaded) summarize(res result) Summary {
 	if m.peakBytes >= 0 {
 		s.PeakMemory = &m.peakBytes
 	}
+	s.ResidentMemory = resident(r.Dir)
 	if f := r.Predicted.FLOPs; f > 0 && s.StepTimeMean != nil {
 		s.FLOPsPerSecond = known(f / *s.StepTimeMean)
 	}
@@ -123,6 +128,32 @@ func (l *loaded) summarize(res result) Summary {
 		s.StepTimePlanned = known(p)
 	}
 	return s
+}
+
+// resident is the largest resident size among the last samples of each host's ranks; nil: none is there or
+// can be read. A rank's size hardly changes once its first steps are done.
+func resident(dir string) *int64 {
+	const tail = 128 << 10
+	hosts, err := record.HealthHosts(dir)
+	if err != nil {
+		return nil
+	}
+	largest := int64(record.Unknown)
+	for _, h := range hosts {
+		lines, err := record.LastHealth(record.HealthPath(dir, h), tail)
+		if err != nil {
+			continue
+		}
+		for _, l := range lines {
+			if l.Kind == record.KindCPU {
+				largest = max(largest, l.RSSBytes)
+			}
+		}
+	}
+	if largest < 0 {
+		return nil
+	}
+	return &largest
 }
 
 func (m *measured) breakdown() *Breakdown {

@@ -24,7 +24,7 @@ type Speedup struct {
 	// P is the Mann-Whitney p value, Holm-corrected over the table's pairs; nil: no verdict can be given.
 	P *float64 `json:"p,omitempty"`
 	// Verdict is "faster", "slower", "~" (no significant difference), or "" where none is given: the
-	// two are not comparable, one is too short, or it is the same run.
+	// two are not comparable, one is too short or ran beside another run, or it is the same run.
 	Verdict string `json:"verdict,omitempty"`
 }
 
@@ -34,9 +34,11 @@ type Row struct {
 	CI          []float64    `json:"ci,omitempty"`
 	VsFull      *Speedup     `json:"vs_full,omitempty"`
 	VsVanilla   *Speedup     `json:"vs_vanilla,omitempty"`
-	Comparable  bool         `json:"comparable"`
-	Differs     []string     `json:"differs"`               // names of what makes it incomparable to the baseline
+	Comparable  bool         `json:"comparable"`            // its step time, with the baseline's
+	LossMatches bool         `json:"loss_comparable"`       // its loss, with the baseline's
+	Differs     []string     `json:"differs"`               // names of all differences that no comparison is made for
 	Differences []Difference `json:"differences,omitempty"` // all differences from the baseline
+	Overlapped  []string     `json:"overlapped,omitempty"`  // ids of runs of the same host that ran meanwhile and slowed it
 }
 
 // Table is DESIGN.md's `compare` object.
@@ -78,6 +80,9 @@ func CompareContext(ctx context.Context, dirs []string, o Options) (Table, error
 		}
 		runs = append(runs, l)
 	}
+	if err := findOverlaps(ctx, runs); err != nil {
+		return Table{}, err
+	}
 	base, err := pick(runs, o.Baseline, "baseline", func(r *Run) bool { return r.Plan.Variant == variantFull && r.Plan.Scheme == schemeFullRank })
 	if err != nil {
 		return Table{}, err
@@ -92,29 +97,37 @@ func CompareContext(ctx context.Context, dirs []string, o Options) (Table, error
 	return build(runs, base, vanilla), nil
 }
 
-// pick is the named run, else, of those that fit, the one that most of the others can be compared
-// with, and of these the latest. nil: none fits.
+// pick is the named run, else the best of those that fit; nil: none fits. The best is the one that most of
+// the runs can be compared with in step time, then in loss too, then one that can have a verdict, then the latest.
 func pick(runs []*loaded, name, what string, fits func(*Run) bool) (*loaded, error) {
 	if name != "" {
 		return find(runs, name, what)
 	}
 	var best *loaded
-	bestN := -1
+	var bestWorth [4]int64
 	for _, r := range runs {
 		if !fits(&r.run) {
 			continue
 		}
-		n := 0
+		worth := [4]int64{3: r.run.Created.UnixNano()}
 		for _, o := range runs {
-			if _, against := Differences(&r.run, &o.run); len(against) == 0 {
-				n++
-			}
+			d := difference(&r.run, &o.run)
+			worth[0] += one(d.timed())
+			worth[1] += one(d.timed() && !d.loss)
 		}
-		if n > bestN || n == bestN && r.run.Created.After(best.run.Created) {
-			best, bestN = r, n
+		worth[2] = one(verdict(r))
+		if best == nil || slices.Compare(worth[:], bestWorth[:]) > 0 {
+			best, bestWorth = r, worth
 		}
 	}
 	return best, nil
+}
+
+func one(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 func find(runs []*loaded, name, what string) (*loaded, error) {
@@ -152,11 +165,13 @@ func build(runs []*loaded, base, vanilla *loaded) Table {
 		t.Vanilla = vanilla.run.ID
 	}
 	for _, r := range runs {
-		row := Row{Summary: r.summary, CI: r.summary.StepTimeCI, Comparable: true, Differs: []string{}}
-		all, against := Differences(&ref.run, &r.run)
-		row.Differences, row.Comparable = all, len(against) == 0
-		for _, d := range against {
-			row.Differs = append(row.Differs, d.Name)
+		d := difference(&ref.run, &r.run)
+		row := Row{Summary: r.summary, CI: r.summary.StepTimeCI, Differs: []string{}, Differences: d.all, Comparable: d.timed(),
+			LossMatches: !d.loss && r.m.lastStep == ref.m.lastStep, Overlapped: r.overlapped}
+		for _, x := range d.all {
+			if x.Changes != Choice {
+				row.Differs = append(row.Differs, x.Name)
+			}
 		}
 		row.VsFull, row.VsVanilla = t.speedup(runs, base, r), t.speedup(runs, vanilla, r)
 		t.Rows = append(t.Rows, row)
@@ -173,13 +188,13 @@ func (t *Table) speedup(runs []*loaded, base, cand *loaded) *Speedup {
 	if base == cand {
 		return &Speedup{Ratio: 1, CI: []float64{1, 1}}
 	}
-	all, against := Differences(&base.run, &cand.run)
-	p := pairing{base: base, cand: cand, diff: all, p: math.NaN()}
+	d := difference(&base.run, &cand.run)
+	p := pairing{base: base, cand: cand, diff: d.all, p: math.NaN()}
 	p.speed = stats.SpeedUp(repeats(runs, base), repeats(runs, cand))
 	if math.IsNaN(p.speed.Value) || math.IsInf(p.speed.Value, 0) {
 		return nil
 	}
-	p.verdict = len(against) == 0 && verdict(base) && verdict(cand)
+	p.verdict = d.timed() && verdict(base) && verdict(cand)
 	if p.verdict {
 		p.p = stats.MannWhitney(base.m.kept, cand.m.kept)
 	}
@@ -187,14 +202,17 @@ func (t *Table) speedup(runs []*loaded, base, cand *loaded) *Speedup {
 	return &Speedup{Ratio: p.speed.Value, CI: pair(p.speed.Lo, p.speed.Hi)}
 }
 
-func verdict(l *loaded) bool { return !l.m.skip.Short && len(l.m.kept) >= stats.VerdictSteps }
+// verdict reports whether a run is long enough and ran alone.
+func verdict(l *loaded) bool {
+	return !l.m.skip.Short && len(l.m.kept) >= stats.VerdictSteps && len(l.overlapped) == 0
+}
 
-// repeats are the step times of the run and, when there are at least two more runs of the very same
-// plan, of those: between-run variance is what the steps of one run cannot show.
+// repeats are the step times of the run and, when there are at least two more runs whose steps do the
+// very same, of those: between-run variance is what the steps of one run cannot show.
 func repeats(runs []*loaded, l *loaded) [][]float64 {
 	same := [][]float64{l.m.kept}
 	for _, o := range runs {
-		if all, _ := Differences(&l.run, &o.run); o != l && len(all) == 0 && len(o.m.kept) > 0 {
+		if o != l && len(o.m.kept) > 0 && len(o.overlapped) == 0 && difference(&l.run, &o.run).same() {
 			same = append(same, o.m.kept)
 		}
 	}

@@ -1,0 +1,143 @@
+package compare
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"boost-tui/profiler/record"
+)
+
+// overlapShare is the share of a run's time above which another run beside it counts: less cannot move
+// a median or a mean by more than its interval.
+const overlapShare = 0.01
+
+// span is when the steps of a run ran, Unix nanoseconds.
+type span struct{ from, to int64 }
+
+func (s span) shared(o span) int64 { return max(0, min(s.to, o.to)-max(s.from, o.from)) }
+
+// findOverlaps notes which runs ran beside each other on one host, and which of the same store ran beside
+// them: they shared cores and memory, and their times say little.
+func findOverlaps(ctx context.Context, runs []*loaded) error {
+	for i, a := range runs {
+		for _, b := range runs[i+1:] {
+			if sameHost(&a.run, &b.run) {
+				a.beside(b.run.ID, span{b.m.from, b.m.to})
+				b.beside(a.run.ID, span{a.m.from, a.m.to})
+			}
+		}
+	}
+	given := map[string]bool{}
+	stores := map[string]bool{}
+	for _, r := range runs {
+		dir, err := filepath.Abs(r.run.Dir)
+		if err != nil {
+			return fmt.Errorf("folder of run %s: %w", r.run.ID, err)
+		}
+		given[dir], stores[filepath.Dir(dir)] = true, true
+	}
+	for store := range stores {
+		if err := others(ctx, store, given, runs); err != nil {
+			return err
+		}
+	}
+	for _, r := range runs {
+		slices.Sort(r.overlapped)
+	}
+	return nil
+}
+
+// beside notes a run that ran at the times given, where that was a share of the run's time that counts.
+func (l *loaded) beside(id string, at span) {
+	own := span{l.m.from, l.m.to}
+	if n := own.shared(at); own.from > 0 && at.from > 0 && float64(n) > overlapShare*float64(own.to-own.from) {
+		l.overlapped = append(l.overlapped, id)
+	}
+}
+
+func sameHost(a, b *Run) bool {
+	return slices.ContainsFunc(a.Hosts, func(h string) bool { return slices.Contains(b.Hosts, h) })
+}
+
+// others looks through a store for runs that are not compared and ran meanwhile. The times of the files
+// sort out nearly all without opening them. What cannot be read did not disturb anybody.
+func others(ctx context.Context, store string, given map[string]bool, runs []*loaded) error {
+	entries, err := os.ReadDir(store)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("look for runs beside those compared: %w", err)
+	}
+	for _, e := range entries {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		dir := filepath.Join(store, e.Name())
+		if given[dir] || !e.IsDir() {
+			continue
+		}
+		maybe, ok := lifetime(dir)
+		if !ok || !slices.ContainsFunc(runs, func(r *loaded) bool { return maybe.shared(span{r.m.from, r.m.to}) > 0 }) {
+			continue
+		}
+		run, err := ReadRun(dir)
+		if err != nil {
+			continue
+		}
+		at, ok := stepsOf(ctx, dir)
+		if !ok {
+			continue
+		}
+		for _, r := range runs {
+			if sameHost(&r.run, &run) {
+				r.beside(run.ID, at)
+			}
+		}
+	}
+	return ctx.Err()
+}
+
+// lifetime is from the writing of run.json to that of result.json, or till now.
+func lifetime(dir string) (span, bool) {
+	began, err := os.Lstat(filepath.Join(dir, "run.json"))
+	if err != nil {
+		return span{}, false
+	}
+	s := span{from: began.ModTime().UnixNano(), to: time.Now().UnixNano()}
+	if ended, err := os.Lstat(filepath.Join(dir, "result.json")); err == nil {
+		s.to = ended.ModTime().UnixNano()
+	}
+	return s, true
+}
+
+// errFirst ends a reading at the first line.
+var errFirst = errors.New("first line")
+
+// stepsOf is when a run's steps ran, by the first and the last line of its lowest rank.
+func stepsOf(ctx context.Context, dir string) (span, bool) {
+	ranks, err := record.StepRanks(dir)
+	if err != nil || len(ranks) == 0 {
+		return span{}, false
+	}
+	var s span
+	path := record.StepsPath(dir, ranks[0])
+	if _, err := record.EachStepLine(ctx, path, func(l *record.StepLine) error {
+		s.from = l.TSNanos - max(0, l.WallNanos)
+		return errFirst
+	}); !errors.Is(err, errFirst) {
+		return span{}, false
+	}
+	last, err := record.LastSteps(path, 1)
+	if err != nil || len(last) == 0 {
+		return span{}, false
+	}
+	s.to = last[0].TSNanos
+	return s, s.from > 0
+}
