@@ -144,7 +144,7 @@ func (m *Model) askSave() tea.Cmd {
 	if name == "" {
 		name = fmt.Sprintf("%s-%s-%s", m.draft.resolved.Model.Size, m.draft.resolved.Model.Variant, m.draft.resolved.Parallel.Scheme)
 	}
-	data := m.draft.set.TOML()
+	data := m.draft.set.Minimal().TOML()
 	return msg.Send(msg.Open{
 		Modal: modal.Prompt{Title: "Save the experiment", Label: "file, below " + layout.Clean(m.env.WorkDir), Line: input.New(strings.ReplaceAll(name, "/", "-") + ".toml")},
 		Then: func(answer any) tea.Cmd {

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -52,8 +53,8 @@ func (d *draft) obstacles() []experiment.Violation {
 }
 
 // change sets a key. An empty text, or "auto" where the key allows it, goes
-// back to the default. A scheme or rank that the user set for another variant
-// is dropped with the variant.
+// back to the default. A scheme that the user set for another variant is
+// dropped with the variant, and a shape with the size: a size names its own.
 func (d *draft) change(key, value string) error {
 	e := d.set
 	value = strings.TrimSpace(value)
@@ -66,6 +67,9 @@ func (d *draft) change(key, value string) error {
 	}
 	if err := e.Set(key, value); err != nil {
 		return err
+	}
+	if m := &e.Model; key == "size" {
+		m.D, m.Layers, m.Heads, m.FF, m.Vocab = 0, 0, 0, 0, 0
 	}
 	if key == "variant" && e.Parallel.Scheme != "" && !fits(e.Model.Variant, e.Parallel.Scheme) {
 		e.Parallel.Scheme = ""
@@ -88,7 +92,7 @@ func fits(v experiment.Variant, s experiment.Scheme) bool {
 func (d *draft) fields() []form.Field {
 	if !d.all {
 		out := make([]form.Field, 0, len(mainKeys))
-		for _, name := range mainKeys {
+		for _, name := range append(slices.Clone(mainKeys), d.others()...) {
 			if k, ok := experiment.KeyOf(name); ok {
 				f := d.field(k)
 				f.Rule = ruled[name]
@@ -107,6 +111,12 @@ func (d *draft) fields() []form.Field {
 	return out
 }
 
+// others are the keys beside the main ones that the experiment depends on: none
+// may be at work unseen.
+func (d *draft) others() []string {
+	return slices.DeleteFunc(d.set.Minimal().Given(), func(name string) bool { return slices.Contains(mainKeys, name) })
+}
+
 func (d *draft) field(k experiment.Key) form.Field {
 	f := form.Field{ID: k.Name, Label: label(k.Name), Value: d.resolved.Get(k.Name), Note: k.Help}
 	if k.Open && d.set.Get(k.Name) == "" {
@@ -117,6 +127,12 @@ func (d *draft) field(k experiment.Key) form.Field {
 		return f
 	}
 	f.Typed = k.Kind != experiment.Choice && k.Kind != experiment.Switch
+	switch k.Kind {
+	case experiment.Int:
+		f.Digits = "0123456789"
+	case experiment.Float:
+		f.Digits = "0123456789.eE+-"
+	}
 	for _, v := range d.options(k) {
 		f.Options = append(f.Options, form.Option{Value: v, Blocked: d.blocked(k.Name, v)})
 	}
@@ -221,20 +237,18 @@ func (d *draft) blocked(key, value string) string {
 	return ""
 }
 
-// command is the exact command line that does the same: every value that
-// differs from the default, as a flag.
+// command is the exact command line that does the same.
 func (d *draft) command() []string {
 	return Command(d.set)
 }
 
-// Command is the arguments of `boost-tui` that run an experiment.
+// Command is the arguments of `boost-tui` that run an experiment, resolved or
+// not: every value that does not follow from the others, as a flag.
 func Command(e experiment.Experiment) []string {
 	args := []string{"boost-tui", "run"}
-	fallback := experiment.Default()
-	for _, k := range experiment.Keys() {
-		if v := e.Get(k.Name); v != fallback.Get(k.Name) {
-			args = append(args, "--"+k.Name, v)
-		}
+	e = e.Minimal()
+	for _, name := range e.Given() {
+		args = append(args, "--"+name, e.Get(name))
 	}
 	return append(args, "--detach")
 }

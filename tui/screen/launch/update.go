@@ -34,7 +34,7 @@ func (m *Model) Update(in tea.Msg) (tea.Cmd, bool) {
 			return m.replan(), false
 		}
 	case msg.EditExperiment:
-		m.draft.set = in.Experiment
+		m.draft.set = in.Experiment.Minimal()
 		return m.changed(), false
 	case machineKnown:
 		m.draft.machine.MemBytes, m.draft.machine.Cores = in.machine.MemBytes, in.machine.Cores

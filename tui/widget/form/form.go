@@ -4,6 +4,10 @@
 package form
 
 import (
+	"slices"
+	"strconv"
+	"strings"
+
 	"boost-tui/tui/keys"
 	"boost-tui/tui/layout"
 	"boost-tui/tui/widget/input"
@@ -19,6 +23,7 @@ type Field struct {
 	Value     string
 	Options   []Option // for left and right; may be empty
 	Typed     bool     // enter edits the text
+	Digits    string   // what may be typed; "": anything
 	Note      string   // what the value stands for: "(d/4)", a hint
 	Problem   string   // why the value does not work
 	Rule      bool     // a dividing line above
@@ -34,6 +39,7 @@ type Form struct {
 	offset int
 	line   input.Line
 	typing bool
+	whole  bool // nothing typed yet: what is typed takes the value's place
 	height int
 }
 
@@ -104,14 +110,10 @@ func (f *Form) Update(e keys.Event) (change *Change, used bool) {
 		return nil, true
 	case "enter", "space":
 		if field.Typed && e.Name == "enter" {
-			f.typing, f.line = true, input.New(field.Value)
+			f.typing, f.line, f.whole = true, input.New(field.Value), field.Digits != ""
 			return nil, true
 		}
 		return f.step(1), true
-	}
-	if field.Typed && (e.Paste || len(e.Text) == 1 && e.Text[0] >= '0' && e.Text[0] <= '9') {
-		f.typing, f.line = true, input.New("")
-		return f.edit(e), true
 	}
 	if delta, ok := keys.Motion(e, max(1, f.height)); ok {
 		f.at = layout.Clamp(f.at+delta, 0, len(f.fields)-1)
@@ -137,28 +139,55 @@ func (f *Form) edit(e keys.Event) *Change {
 		}
 		return change
 	}
-	f.line, _, _ = f.line.Update(e)
+	f.typeKey(e, f.Field().Digits)
 	return nil
+}
+
+// typeKey changes the line. What a field of numbers has no use for is not typed.
+func (f *Form) typeKey(e keys.Event, digits string) {
+	if digits != "" && e.Text != "" {
+		e.Text = strings.Map(func(r rune) rune {
+			if strings.ContainsRune(digits, r) {
+				return r
+			}
+			return -1
+		}, e.Text)
+		if e.Text == "" {
+			return
+		}
+	}
+	if f.whole && (e.Text != "" || e.Name == "backspace" || e.Name == "delete") {
+		f.line = input.New("")
+	}
+	f.whole = false
+	f.line, _, _ = f.line.Update(e)
 }
 
 // step picks the neighbouring option and goes round at the ends.
 func (f *Form) step(delta int) *Change {
-	field := f.fields[f.at]
-	n := len(field.Options)
-	if n == 0 {
+	options, at := f.fields[f.at].choices()
+	n := len(options)
+	if len(f.fields[f.at].Options) == 0 || n < 2 {
 		return nil
 	}
-	at := 0
-	if delta < 0 {
-		at = n - 1
-	}
-	for i, o := range field.Options {
-		if o.Value == field.Value {
-			at = (i + delta + n) % n
+	return &Change{f.fields[f.at].ID, options[(at+delta+n)%n].Value}
+}
+
+// choices are the options with the value among them, at its place: a typed number stands where its size belongs, another
+// text stands first.
+func (f Field) choices() (options []Option, at int) {
+	for i, o := range f.Options {
+		if o.Value == f.Value {
+			return f.Options, i
 		}
 	}
-	if field.Options[at].Value == field.Value {
-		return nil
+	if value, err := strconv.ParseFloat(f.Value, 64); err == nil {
+		for _, o := range f.Options {
+			if v, err := strconv.ParseFloat(o.Value, 64); err != nil || v > value {
+				break
+			}
+			at++
+		}
 	}
-	return &Change{field.ID, field.Options[at].Value}
+	return slices.Insert(slices.Clone(f.Options), at, Option{Value: f.Value}), at
 }

@@ -90,13 +90,13 @@ func (f *Form) row(t theme.Theme, field Field, at, focused bool, label, w int) s
 	} else if field.Problem != "" {
 		value = t.Bad.Paint(t.Glyphs.Cross) + " " + value
 	}
-	return lead + name + "  " + value
+	return layout.Cut(lead+name+"  "+value, w, t.Glyphs.Ellipsis)
 }
 
-// optionRoom is the width for a picker: the note of the field under the cursor
-// and a problem are worth some of it, other notes get what is left.
+// optionRoom is the width for a picker: a reason why its value does not work is
+// worth some of it, other notes get what is left.
 func optionRoom(field Field, at bool, room int) int {
-	if field.Problem == "" && !at {
+	if field.Problem == "" && (!at || blockedOf(field) == "") {
 		return room
 	}
 	return max(min(room, 16), room*3/5)
@@ -109,68 +109,4 @@ func blockedOf(field Field) string {
 		}
 	}
 	return ""
-}
-
-// picker draws the options around the value, as many as there is room for.
-func picker(t theme.Theme, field Field, focused bool, room int) string {
-	at := -1
-	for i, o := range field.Options {
-		if o.Value == field.Value {
-			at = i
-		}
-	}
-	texts, styles := make([]string, len(field.Options)), make([]theme.Style, len(field.Options))
-	for i, o := range field.Options {
-		texts[i] = o.Value
-		switch {
-		case i == at:
-			styles[i] = t.Accent
-			texts[i] = t.Glyphs.Cursor + o.Value
-			if focused {
-				styles[i] = t.Selected
-			}
-			if o.Blocked != "" {
-				texts[i] = t.Glyphs.Cursor + t.Glyphs.Cross + o.Value
-			}
-		case o.Blocked != "":
-			styles[i], texts[i] = t.Blocked, t.Glyphs.Cross+o.Value
-		}
-	}
-	if at < 0 { // a typed value that is none of the options
-		texts = append([]string{t.Glyphs.Cursor + field.Value}, texts...)
-		styles = append([]theme.Style{t.Accent}, styles...)
-		if focused {
-			styles[0] = t.Selected
-		}
-		at = 0
-	}
-	from, to := span(texts, at, room)
-	var b strings.Builder
-	b.WriteString(t.Dim.Paint(t.Glyphs.Left) + " ")
-	for i := from; i < to; i++ {
-		b.WriteString(styles[i].Paint(texts[i]) + " ")
-	}
-	b.WriteString(t.Dim.Paint(t.Glyphs.Right))
-	return b.String()
-}
-
-// span widens [at, at+1) to both sides while the texts fit into room cells; the
-// middle one always stays.
-func span(texts []string, at, room int) (from, to int) {
-	from, to = at, at+1
-	used := 3 + layout.Width(texts[at]) + 1
-	for {
-		grown := false
-		if to < len(texts) && used+layout.Width(texts[to])+1 <= room {
-			used += layout.Width(texts[to]) + 1
-			to, grown = to+1, true
-		}
-		if from > 0 && used+layout.Width(texts[from-1])+1 <= room {
-			used += layout.Width(texts[from-1]) + 1
-			from, grown = from-1, true
-		}
-		if !grown {
-			return from, to
-		}
-	}
 }
