@@ -46,8 +46,8 @@ func (r *Row) notes() (notes []string) {
 	case r.Kept < stats.VerdictSteps:
 		say("%s has %d kept steps, fewer than %d: figures without a verdict.", name, r.Kept, stats.VerdictSteps)
 	}
-	for _, other := range r.Overlapped {
-		say("! %s ran while %s ran: they slowed each other; no verdict.", name, plain(other))
+	if len(r.Overlapped) > 0 {
+		say("! %s ran while %s ran: they slowed each other; no verdict.", name, plain(strings.Join(r.Overlapped, ", ")))
 	}
 	if !r.Comparable {
 		say("≠ %s is not comparable: %s.", name, r.differences(StepTime))

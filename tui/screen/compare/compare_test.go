@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"boost-tui/runner"
 	"boost-tui/tui/app"
@@ -15,7 +16,10 @@ func start(t testing.TB, w, h int, runs ...testkit.RunDir) (*testkit.Driver, *te
 	t.Helper()
 	root := t.TempDir()
 	store := &testkit.Store{}
-	for _, r := range runs {
+	for i, r := range runs {
+		if r.End.IsZero() { // one after another: runs beside each other would have no verdict
+			r.End = testkit.Start.Add(time.Duration(i+1-len(runs)) * 5 * time.Minute)
+		}
 		store.Infos = append(store.Infos, r.Write(t, root))
 	}
 	return testkit.NewDriver(t, w, h, app.Options{Env: testkit.Env(t, store), Screens: testkit.One(compare.New())}), store
