@@ -84,7 +84,7 @@ func diagnose(ctx context.Context, s *runner.Store) (diagnosis, error) {
 	}
 	d.Processor, d.BLAS = info.Name, info.Libraries
 	if len(d.BLAS) == 0 || strings.HasPrefix(d.BLAS[0], cpu.Gonum) {
-		d.Missing = append(d.Missing, missing{"a CBLAS library", "fast matrix products", "apt-get install libopenblas0-pthread, or $BOOST_BLAS=/path/to/lib.so"})
+		d.Missing = append(d.Missing, missing{"a CBLAS library", "fast matrix products", howBLAS(d.BLAS)})
 	}
 	if d.Tmux = tmuxVersion(ctx); d.Tmux == "" {
 		d.Missing = append(d.Missing, missing{"tmux", "end-to-end tests of the screens; keeping a terminal alive", "apt-get install tmux"})
@@ -94,6 +94,14 @@ func diagnose(ctx context.Context, s *runner.Store) (diagnosis, error) {
 		d.Missing = append(d.Missing, missing{"a folder to keep runs in", "everything but plan, verify and doctor", "--runs DIR or $BOOST_RUNS"})
 	}
 	return d, nil
+}
+
+// howBLAS says how to get fast products: a library that is there but not used says itself what is in its way.
+func howBLAS(libraries []string) string {
+	if len(libraries) > 1 {
+		return strings.TrimPrefix(libraries[1], "not used: ")
+	}
+	return "apt-get install libopenblas0-pthread, or $BOOST_BLAS=/path/to/lib.so"
 }
 
 func tmuxVersion(ctx context.Context) string {

@@ -40,6 +40,9 @@ type blas struct {
 
 func (b blas) describe() []string {
 	name := "gonum (no CBLAS library was found; products are slow)"
+	if len(b.refused) > 0 {
+		name = "gonum (no CBLAS library can be used; products are slow)"
+	}
 	if !b.gonum {
 		name = fmt.Sprintf("%s (%s)", b.version, b.path)
 	}
@@ -81,6 +84,12 @@ func openBLAS(name string) (blas, error) {
 }
 
 func findBLAS(name string) (blas, error) {
+	if err := roomForBLAS(); err != nil {
+		if name != "" {
+			return blas{}, fmt.Errorf("BLAS library %s: %w; for products in Go set BOOST_BLAS=%s", name, err, Gonum)
+		}
+		return blas{gonum: true, refused: []string{err.Error()}}, nil
+	}
 	if name != "" {
 		if !filepath.IsAbs(name) {
 			return blas{}, fmt.Errorf("BLAS library %q: give an absolute path, or %q", name, Gonum)
