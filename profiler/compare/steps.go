@@ -24,6 +24,7 @@ type measured struct {
 	ranks      int
 	skip       stats.Skipped
 	kept       []float64 // seconds of each kept step, slowest rank
+	keptSteps  []int64   // their numbers
 	lossFirst  float64
 	losses     []float64 // the last 20
 	sums       parts     // over the kept steps
@@ -79,6 +80,16 @@ func measure(ctx context.Context, dir string) (*measured, error) {
 	}
 	m.finish(&c)
 	return m, nil
+}
+
+// KeptSteps are the numbers of the steps that a run's figures rest on, in ascending order: not those that
+// the skip rule leaves out at the start, nor those that measure something else than training.
+func KeptSteps(ctx context.Context, dir string) ([]int64, error) {
+	m, err := measure(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	return m.keptSteps, nil
 }
 
 // exclusion is which flags keep a step out, unless that leaves nothing.
@@ -170,7 +181,7 @@ func (m *measured) look(r *record.RollupStep, walls *[]float64, flags *[]record.
 type counts struct{ parts, wait, comm, calls, tokens int }
 
 func (m *measured) keep(r *record.RollupStep, c *counts) {
-	m.kept = append(m.kept, float64(r.WallMaxNanos)/1e9)
+	m.kept, m.keptSteps = append(m.kept, float64(r.WallMaxNanos)/1e9), append(m.keptSteps, r.Step)
 	m.keptWall += float64(r.WallMaxNanos) / 1e9
 	if !math.IsNaN(r.Compute) && !math.IsNaN(r.Exposed) && !math.IsNaN(r.Mem) && !math.IsNaN(r.Idle) {
 		c.parts++

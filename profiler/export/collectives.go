@@ -15,8 +15,9 @@ import (
 )
 
 const (
-	collectivesHead = "run,op,group,size_b,n,count,p50_us,p95_us,wait_p50_us,transfer_p50_us,algbw_gbs,busbw_gbs,exposed_pct"
-	ranksHead       = "run,rank,host,gpu,step_p50_s,compute_p50_s,lateness_pct,late_share,power_w,sm_mhz,reasons"
+	collectivesHead = "run,op,group,size_b,n,count,p50_us,p95_us,wait_p50_us,transfer_p50_us,algbw_gbs,busbw_gbs,exposed_pct," +
+		"mean_us,wait_mean_us,transfer_mean_us,first_end_p50_us"
+	ranksHead = "run,rank,host,gpu,step_p50_s,compute_p50_s,lateness_pct,late_share,power_w,sm_mhz,reasons"
 	// maxSampled is how many sampled steps, from the last, the collectives' figures rest on.
 	maxSampled = 2000
 )
@@ -27,17 +28,21 @@ type kind struct {
 	bytes     int64
 }
 
-// figures of a kind, in microseconds.
+// figures of a kind, in microseconds. Durations, waits and transfers have one value per rank and collective.
 type figures struct {
 	n              int // ranks
-	count          int
+	count          int // collectives, however many ranks took part
 	dur            []float64
 	wait, transfer []float64
+	parted         float64   // sum of the durations that wait and transfer are known of
+	firstEnd       []float64 // from the last arrival to the first rank's end; one value per collective
 	exposed, total float64
 }
 
-// writeCollectives is collectives.csv, from the sampled steps. wait and transfer come from the
-// arrivals of all ranks where their timelines are there, else from what the device itself measured.
+// writeCollectives is collectives.csv, from the sampled steps. A rank's duration is its wait and its transfer,
+// as in the breakdown: the wait is what its device measured, else the time until the last rank's arrival.
+// Medians of the parts need not add up to the median of the whole; the means do. Bandwidths rest on
+// first_end (PROFILING.md §5): what a rank's transfer has beyond it is its own lateness in noticing the end.
 func writeCollectives(ctx context.Context, w io.Writer, runs []*run) error {
 	t := newTable(w, collectivesHead)
 	for _, r := range runs {
@@ -55,11 +60,11 @@ func writeCollectives(ctx context.Context, w io.Writer, runs []*run) error {
 			if f.n == 0 { // seen on one rank alone
 				f.n = max(1, r.Plan.TP)
 			}
-			transfer := stats.Percentile(f.transfer, 0.5)
-			alg := float64(k.bytes) / (transfer * 1e-6) / 1e9
+			first := stats.Percentile(f.firstEnd, 0.5)
+			alg := float64(k.bytes) / (first * 1e-6) / 1e9
 			t.text(r.ID, k.op, k.group).int(k.bytes, int64(f.n), int64(f.count))
-			t.float(stats.Percentile(f.dur, 0.5), stats.Percentile(f.dur, 0.95), stats.Percentile(f.wait, 0.5), transfer,
-				alg, alg*profiler.BusFactor(k.op, f.n), 100*f.exposed/f.total)
+			t.float(stats.Percentile(f.dur, 0.5), stats.Percentile(f.dur, 0.95), stats.Percentile(f.wait, 0.5), stats.Percentile(f.transfer, 0.5),
+				alg, alg*profiler.BusFactor(k.op, f.n), 100*f.exposed/f.total, f.parted/float64(len(f.wait)), stats.Mean(f.wait), stats.Mean(f.transfer), first)
 			if err := t.end(); err != nil {
 				return err
 			}
@@ -68,8 +73,13 @@ func writeCollectives(ctx context.Context, w io.Writer, runs []*run) error {
 	return t.close()
 }
 
-// addSpans counts durations, and how much of them no compute hid.
+// addSpans counts collectives and durations, and how much of them no compute hid.
 func addSpans(all map[kind]*figures, ranks []profiler.RankSpans) {
+	type call struct {
+		group string
+		seq   int
+	}
+	counted := map[call]bool{}
 	for _, rs := range ranks {
 		var compute []interval.Interval
 		for i := range rs.Spans {
@@ -89,12 +99,16 @@ func addSpans(all map[kind]*figures, ranks []profiler.RankSpans) {
 				f = &figures{}
 				all[k] = f
 			}
-			f.count++
+			if c := (call{s.Group, s.Seq}); !counted[c] {
+				counted[c] = true
+				f.count++
+			}
 			f.dur = append(f.dur, micros(s.DurNanos))
 			f.total += micros(s.DurNanos)
 			f.exposed += micros(s.DurNanos - hidden(compute, s))
 			if len(ranks) == 1 && s.WaitNanos >= 0 {
-				f.wait, f.transfer = append(f.wait, micros(s.WaitNanos)), append(f.transfer, micros(s.DurNanos-s.WaitNanos))
+				f.part(s.DurNanos, s.WaitNanos)
+				f.firstEnd = append(f.firstEnd, micros(s.DurNanos-s.WaitNanos))
 			}
 		}
 	}
@@ -112,6 +126,12 @@ func hidden(compute []interval.Interval, s *record.Span) int64 {
 	return n
 }
 
+// part divides a rank's time in a collective.
+func (f *figures) part(dur, wait int64) {
+	f.parted += micros(dur)
+	f.wait, f.transfer = append(f.wait, micros(wait)), append(f.transfer, micros(dur-wait))
+}
+
 func addMatched(all map[kind]*figures, list []profiler.Collective) {
 	for i := range list {
 		c := &list[i]
@@ -120,9 +140,13 @@ func addMatched(all map[kind]*figures, list []profiler.Collective) {
 			continue
 		}
 		f.n = max(f.n, len(c.Ranks))
-		f.transfer = append(f.transfer, micros(c.TransferNanos))
-		for _, w := range c.WaitNanos {
-			f.wait = append(f.wait, micros(w))
+		f.firstEnd = append(f.firstEnd, micros(c.TransferNanos))
+		for j, dur := range c.DurNanos {
+			wait := c.DeviceWait[j]
+			if wait < 0 {
+				wait = c.WaitNanos[j]
+			}
+			f.part(dur, min(wait, dur))
 		}
 	}
 }

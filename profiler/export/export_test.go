@@ -87,6 +87,16 @@ func cells(rows [][]string, row int, names ...string) string {
 	return strings.Join(out, " ")
 }
 
+// keptRows counts the rows that the figures rest on.
+func keptRows(steps [][]string) (n int) {
+	for i := range steps[1:] {
+		if cells(steps, i+1, "kept") == "1" {
+			n++
+		}
+	}
+	return n
+}
+
 func TestExportWritesEveryFile(t *testing.T) {
 	root := t.TempDir()
 	dirs := []string{aRun(t, root, "a", "vanilla"), aRun(t, root, "b", "btp")}
@@ -104,9 +114,12 @@ func TestExportWritesEveryFile(t *testing.T) {
 		"a 1 0 0.100000000 0.060000000 2 5120   2.5 1" {
 		t.Errorf("steps: %s", got)
 	}
+	if n := keptRows(steps); n != 2*2*30 { // of 40 steps the first quarter is left out
+		t.Errorf("%d rows are kept", n)
+	}
 	coll := readCSV(t, filepath.Join(to, CollectivesCSV))
 	if got := cells(coll, 1, "run", "op", "group", "size_b", "n", "count", "p50_us", "wait_p50_us", "transfer_p50_us", "algbw_gbs", "busbw_gbs"); got !=
-		"a all-reduce tp 2000000 2 2 25000 5000 20000 0.1 0.1" || len(coll) != 3 {
+		"a all-reduce tp 2000000 2 1 25000 5000 20000 0.1 0.1" || len(coll) != 3 {
 		t.Errorf("collectives: %s", got)
 	}
 	// 5 of 30 ms lie under compute on rank 0, and 5 of 20 on rank 1.
