@@ -80,7 +80,7 @@ func (l Line) referenceLabel(r *raster, y int) (at int, text []rune) {
 	for x := r.w - 1; x >= 0; x-- {
 		if o := r.owner[y*r.w+x]; o < 0 && -1-int(o) < len(l.References) {
 			text = []rune(" " + l.References[-1-int(o)].Label + " ")
-			if len(text) > r.w/2 || len(text) == 2 {
+			if len(text) > r.w*3/4 || len(text) == 2 {
 				return 0, nil
 			}
 			return r.w - len(text) - 1, text

@@ -123,11 +123,11 @@ func (m *Model) drawStep(w, h int) string {
 		line.Top = 0
 	}
 	for i, r := range m.references() {
-		if chart.Finite(r.median) {
+		if chart.Finite(r.mean) {
 			if line.Top > 0 {
-				line.Top = max(line.Top, r.median*1e3*1.1)
+				line.Top = max(line.Top, r.mean*1e3*1.1)
 			}
-			line.References = append(line.References, chart.Reference{Y: r.median * 1e3, Label: r.label + " " + format.Millis(r.median), Style: m.env.Theme.Series[1+i]})
+			line.References = append(line.References, chart.Reference{Y: r.mean * 1e3, Label: short(w, r.name, r.head) + " mean " + format.Millis(r.mean), Style: m.env.Theme.Series[1+i]})
 		}
 	}
 	return m.drawChart(paneStep, title, stepTime, line, m.logStep, w, h)

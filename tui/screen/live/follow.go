@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"boost-tui/profiler/record"
+	"boost-tui/tui/feed"
 	"boost-tui/tui/widget/stepbar"
 )
 
@@ -19,8 +20,8 @@ const (
 	// refineChunk is read between two looks at the clock.
 	refineChunk = 256 << 10
 	// stepTail and healthTail are how much of an existing file is of interest:
-	// more than window lines, and several samples of every rank of a host.
-	stepTail   = 32 << 10
+	// more than held lines, and several samples of every rank of a host.
+	stepTail   = 64 << 10
 	healthTail = 16 << 10
 	// followRanks bounds the ranks whose step lines are followed.
 	followRanks = 64
@@ -53,6 +54,8 @@ type snapshot struct {
 	period    float64 // seconds of a step, of the window
 	hosts     []hostStat
 	nonFinite int64 // first step whose loss was no number; negative: none
+	slow      straggler
+	comm      feed.Collectives
 }
 
 // follower reads what a run's ranks write, only ever what is new. One Cmd at a
@@ -64,11 +67,18 @@ type follower struct {
 	tails   map[int]*stepTailer
 	health  map[string]*healthTailer
 	cpu     map[int]sample
+	comm    feed.Collectives
+	commAt  int64 // size of the timelines that comm was read from
 }
 
 type stepTailer struct {
 	*record.Tailer
-	lines []record.StepLine // the last window
+	lines []record.StepLine // the last of them, at most held
+}
+
+// last are the lines of the window that shares and breakdown rest on.
+func (t *stepTailer) last() []record.StepLine {
+	return t.lines[max(0, len(t.lines)-window):]
 }
 
 func newFollower(dir string) *follower {
@@ -86,6 +96,9 @@ func (f *follower) read(a ask, deadline time.Time) (s snapshot, more bool, err e
 		return s, false, err
 	}
 	if more, err = f.readSeries(a, deadline, &s); err != nil {
+		return s, false, err
+	}
+	if err := f.readCollectives(); err != nil {
 		return s, false, err
 	}
 	f.summarise(a, &s)
@@ -133,9 +146,9 @@ func (t *stepTailer) poll() error {
 			if l.Decode(line) != nil {
 				return
 			}
-			if len(t.lines) == window {
+			if len(t.lines) == held {
 				copy(t.lines, t.lines[1:])
-				t.lines = t.lines[:window-1]
+				t.lines = t.lines[:held-1]
 			}
 			t.lines = append(t.lines, l)
 		})
@@ -144,6 +157,17 @@ func (t *stepTailer) poll() error {
 		}
 	}
 	return nil
+}
+
+// readCollectives reads the sampled steps when there are new ones.
+func (f *follower) readCollectives() error {
+	size, err := feed.TimelineBytes(f.dir)
+	if err != nil || size == f.commAt {
+		return err
+	}
+	f.comm, err = feed.ReadCollectives(f.dir)
+	f.commAt = size
+	return err
 }
 
 // readSeries refines the series and puts the asked columns into s.
@@ -176,13 +200,15 @@ func (f *follower) readSeries(a ask, deadline time.Time, s *snapshot) (more bool
 func (f *follower) summarise(a ask, s *snapshot) {
 	from, to := a.wanted()
 	var lines [][]record.StepLine
+	all := map[int][]record.StepLine{}
 	s.ranks = make([]rankStat, max(0, a.world))
 	s.newest = record.NewStepLine(-1)
 	for r := range s.ranks {
 		s.ranks[r] = newRankStat(r)
 		if t := f.tails[r]; t != nil && r >= from && r < to {
-			s.ranks[r].fromSteps(t.lines)
-			lines = append(lines, t.lines)
+			s.ranks[r].fromSteps(t.last())
+			lines = append(lines, t.last())
+			all[r] = t.lines
 			s.takeNewest(t.lines)
 		}
 		if h, ok := f.cpu[r]; ok {
@@ -194,6 +220,8 @@ func (f *follower) summarise(a ask, s *snapshot) {
 	}
 	s.parts, s.steps = partsOf(lines)
 	s.period = pace(lines)
+	s.comm, s.slow = f.comm, findStraggler(all)
+	s.slow.fromTimelines(f.comm.Matched)
 	for _, c := range s.cols {
 		if c.NonFinite >= 0 && (s.nonFinite < 0 || c.NonFinite < s.nonFinite) {
 			s.nonFinite = c.NonFinite

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"boost-tui/runner"
 	"boost-tui/tui/app"
@@ -36,11 +37,11 @@ func btp(t testing.TB) testkit.RunDir {
 }
 
 func fullRank(t testing.TB) testkit.RunDir {
-	return testkit.RunDir{ID: "1129-1400-full", Experiment: testkit.Experiment(t, "variant=full", "scheme=full-rank", "tp=4", "steps=200"), State: runner.Finished, Ranks: 4, Steps: 200, Wall: 0.41, Exposed: 0.3, Slow: 3}
+	return testkit.RunDir{ID: "1129-1400-full", Experiment: testkit.Experiment(t, "variant=full", "scheme=full-rank", "tp=4", "steps=200"), State: runner.Finished, Ranks: 4, Steps: 200, Wall: 0.41, Exposed: 0.3, Slow: 3, End: testkit.Start.Add(-time.Hour)}
 }
 
 func vanilla(t testing.TB) testkit.RunDir {
-	return testkit.RunDir{ID: "1129-1430-vanilla", Experiment: testkit.Experiment(t, "scheme=vanilla", "tp=4", "steps=200"), State: runner.Finished, Ranks: 4, Steps: 200, Wall: 0.36, Exposed: 0.6, Slow: 3}
+	return testkit.RunDir{ID: "1129-1430-vanilla", Experiment: testkit.Experiment(t, "scheme=vanilla", "tp=4", "steps=200"), State: runner.Finished, Ranks: 4, Steps: 200, Wall: 0.36, Exposed: 0.6, Slow: 3, End: testkit.Start.Add(-30 * time.Minute)}
 }
 
 func failed(t testing.TB) testkit.RunDir {

@@ -2,7 +2,6 @@ package live
 
 import (
 	"math"
-	"slices"
 
 	"boost-tui/profiler/record"
 	"boost-tui/tui/chart"
@@ -127,42 +126,4 @@ func partsOf(ranks [][]record.StepLine) (p stepbar.Parts, steps int) {
 	const second = 1e9
 	return stepbar.Parts{Compute: compute.value() / second, Hidden: hidden.value() / second, Exposed: exposed.value() / second,
 		Memory: memory.value() / second, Idle: idle.value() / second, Wait: wait.value() / second}, steps
-}
-
-// straggler is the rank that the others wait for: the one that waits least.
-type straggler struct {
-	rank          int
-	wait          float64 // its share of the step
-	others, extra float64 // median share of the others, and the difference
-}
-
-// stragglerLimit is the difference of wait shares from which a rank is called
-// slow: below it, ranks wait about the same.
-const stragglerLimit = 0.02
-
-// findStraggler compares the ranks' waits; ok is false when too few are known.
-// The extra says how much slower it is: below stragglerLimit, nobody is.
-func findStraggler(ranks []rankStat) (s straggler, ok bool) {
-	var waits []float64
-	s.rank, s.wait = -1, math.Inf(1)
-	for _, r := range ranks {
-		if !chart.Finite(r.wait) {
-			continue
-		}
-		waits = append(waits, r.wait)
-		if r.wait < s.wait {
-			s.rank, s.wait = r.rank, r.wait
-		}
-	}
-	if len(waits) < 2 {
-		return s, false
-	}
-	slices.Sort(waits)
-	rest := waits[1:]
-	s.others = rest[len(rest)/2]
-	if len(rest)%2 == 0 {
-		s.others = (rest[len(rest)/2-1] + rest[len(rest)/2]) / 2
-	}
-	s.extra = s.others - s.wait
-	return s, true
 }

@@ -39,36 +39,6 @@ func TestThePartsSumToTheMeanStep(t *testing.T) {
 	}
 }
 
-func TestTheStragglerWaitsLeast(t *testing.T) {
-	nan := math.NaN()
-	for name, c := range map[string]struct {
-		waits []float64
-		rank  int
-		extra float64
-		ok    bool
-	}{
-		"none":                 {nil, -1, 0, false},
-		"one":                  {[]float64{0.1}, 0, 0, false},
-		"unknown":              {[]float64{nan, nan, 0.2}, 2, 0, false},
-		"equal":                {[]float64{0.1, 0.1, 0.1}, 0, 0, true},
-		"the last":             {[]float64{0.14, 0.13, 0.15, 0.01}, 3, 0.13, true},
-		"two":                  {[]float64{0.02, 0.2}, 0, 0.18, true},
-		"unknown ones aside":   {[]float64{nan, 0.3, 0.1}, 2, 0.2, true},
-		"not the most waiting": {[]float64{0.5, 0.1, 0.12}, 1, 0.21, true},
-	} {
-		var ranks []rankStat
-		for i, w := range c.waits {
-			r := newRankStat(i)
-			r.wait = w
-			ranks = append(ranks, r)
-		}
-		s, ok := findStraggler(ranks)
-		if ok != c.ok || ok && (s.rank != c.rank || math.Abs(s.extra-c.extra) > 1e-9) {
-			t.Errorf("%s: %+v, %v", name, s, ok)
-		}
-	}
-}
-
 func FuzzWindowOf(f *testing.F) {
 	f.Add(int64(1), int64(100), int64(10), int64(-1))
 	f.Add(int64(5), int64(5), int64(0), int64(7))

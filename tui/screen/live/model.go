@@ -55,16 +55,18 @@ type Model struct {
 	visible  bool
 	now      time.Time // of the last news
 
-	loop    feed.Loop
-	reader  *follower
-	reading bool // a read is under way
-	again   bool // something changed meanwhile
-	ended   bool // the run was read to its end
-	latest  snapshot
-	frozen  *snapshot // what is shown while paused
-	err     error
-	refData map[string]reference
-	refGen  uint64
+	loop     feed.Loop
+	reader   *follower
+	reading  bool // a read is under way
+	again    bool // something changed meanwhile
+	ended    bool // the run was read to its end
+	latest   snapshot
+	frozen   *snapshot // what is shown while paused
+	err      error
+	refData  []reference // of the shown run
+	refErr   error
+	refGen   uint64
+	compared comparing // what refData is about
 
 	tail     *feed.Tail // of the log
 	logLoop  feed.Loop
@@ -92,7 +94,7 @@ type Model struct {
 
 // New makes the screen.
 func New() *Model {
-	m := &Model{loop: feed.Loop{Source: "live"}, logLoop: feed.Loop{Source: "live.log"}, cursor: -1, end: -1, refData: map[string]reference{}, focus: paneStep}
+	m := &Model{loop: feed.Loop{Source: "live"}, logLoop: feed.Loop{Source: "live.log"}, cursor: -1, end: -1, focus: paneStep}
 	m.table = bindings()
 	return m
 }

@@ -2,18 +2,15 @@ package live
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"boost-tui/runner"
 	"boost-tui/tui/chart"
 	"boost-tui/tui/format"
 	"boost-tui/tui/layout"
-	"boost-tui/tui/msg"
-	"boost-tui/tui/widget/modal"
+	"boost-tui/tui/theme"
 	"boost-tui/tui/widget/panel"
-
-	tea "github.com/charmbracelet/bubbletea"
+	"boost-tui/tui/widget/stepbar"
 )
 
 func (m *Model) frame(p pane, title, note, body string, w, h int) string {
@@ -70,7 +67,7 @@ func words(text string, w, n int) (lines []string) {
 func (m *Model) notes(w int, wide bool) []string {
 	t, s := m.env.Theme, m.shown()
 	out := m.failure(w)
-	if line := m.stragglerLine(s.ranks, wide); line != "" {
+	if line := m.stragglerLine(w, wide); line != "" {
 		out = append(out, line)
 	}
 	if s.skipped > 0 {
@@ -100,38 +97,28 @@ func (h hostStat) line() string {
 	return text
 }
 
-// stragglerLine names the rank that the others wait for.
-func (m *Model) stragglerLine(ranks []rankStat, wide bool) string {
-	t := m.env.Theme
-	if len(ranks) < 2 {
+// stragglerLine names the rank that the others wait for. Of a run that is over
+// and was too short to tell, there is nothing to say.
+func (m *Model) stragglerLine(w int, wide bool) string {
+	t, slow := m.env.Theme, &m.shown().slow
+	if m.world() < 2 || m.run.State == runner.Failed || slow.missing > 0 && (!m.live() || !wide) {
 		return ""
 	}
-	slow, ok := findStraggler(ranks)
-	switch {
-	case !ok:
-		return t.Dim.Paint("straggler: the ranks' waits are not known yet")
-	case slow.extra < stragglerLimit:
-		return t.Dim.Paint("no straggler: all ranks wait about the same")
+	style := t.Dim
+	if slow.rank >= 0 && !slow.least {
+		style = t.Warn
 	}
-	text := fmt.Sprintf("straggler: rank %d waits least, %s %% of a step", slow.rank, percent(slow.wait))
-	if wide {
-		text += fmt.Sprintf("; the others wait %s %% for it", percent(slow.others))
-		if period := m.shown().period; chart.Finite(period) {
-			text += ", about " + format.Millis(slow.extra*period) + " ms"
-		}
-	} else {
-		text += fmt.Sprintf(", the others %s %%", percent(slow.others))
-	}
-	return t.Warn.Paint(text)
+	return style.Paint(layout.Cut(slow.text(wide), w, t.Glyphs.Ellipsis))
 }
 
-// drawParts shows where a step goes, beside the references on the same scale.
+// drawParts shows where a mean step goes, beside the references on the same
+// scale, and the speed-ups over them.
 func (m *Model) drawParts(w, h int, wide bool) string {
 	iw, _ := panel.Inner(w, h)
 	t, s := m.env.Theme, m.shown()
-	title, note := fmt.Sprintf("Step breakdown  last %d steps, mean, ms", s.steps), m.age(s.stepNanos, s.period)
+	title, note := "Step breakdown  mean, ms", m.age(s.stepNanos, s.period)
 	if !wide {
-		title = fmt.Sprintf("Breakdown ms (mean %d)", s.steps)
+		title = "Breakdown  mean, ms"
 	}
 	if s.steps == 0 || !s.parts.Known() {
 		body := "no step yet"
@@ -140,80 +127,66 @@ func (m *Model) drawParts(w, h int, wide bool) string {
 		}
 		return m.frame(paneParts, title, note, t.Dim.Paint(body), w, h)
 	}
-	lines := m.bars(iw)
 	refs := m.references()
-	if wide && len(refs) == 0 {
+	lines := append(m.bars(refs, iw), m.speedLines(refs, wide, iw)...)
+	if wide && len(refs) == 0 && m.refErr == nil {
 		lines = append(lines, t.Dim.Paint("b and v on a run make it a reference"))
 	}
-	if wide {
-		lines = append(lines, "")
-	}
 	lines = append(lines, s.parts.Values(t, iw)...)
-	rate := ""
-	if tokens := m.run.Run.Experiment.TokensPerStep(); tokens > 0 && s.period > 0 {
-		rate = format.Count(int64(float64(tokens)/s.period)) + " tok/s"
-	}
-	if s.newest.CommBytes >= 0 {
-		rate += "  " + format.Bytes(s.newest.CommBytes) + " communicated per step"
-	}
 	if wide {
-		lines = append(lines, t.Dim.Paint(strings.TrimSpace(rate)))
+		if rate := m.rates(); rate != "" {
+			lines = append(lines, t.Dim.Paint(layout.Cut(rate, iw, t.Glyphs.Ellipsis)))
+		}
+		lines = append(lines, m.collectives(iw)...)
 	}
 	return m.frame(paneParts, title, note, strings.Join(lines, "\n"), w, h)
 }
 
-// bars draws this run and the references on one scale, each with its step time
-// and the speed-up of this run over it.
-func (m *Model) bars(w int) []string {
+// rates are tokens and bytes of the mean step.
+func (m *Model) rates() string {
+	s := m.shown()
+	var b []string
+	if tokens := m.run.Run.Experiment.TokensPerStep(); tokens > 0 && s.period > 0 {
+		b = append(b, "mean "+format.Count(int64(float64(tokens)/s.period))+" tok/s")
+	}
+	if s.newest.CommBytes >= 0 {
+		b = append(b, format.Bytes(s.newest.CommBytes)+" communicated per step")
+	}
+	return strings.Join(b, "  ")
+}
+
+// bars draws this run and the references on one scale, each with its mean step
+// and the steps that it is a mean of.
+func (m *Model) bars(refs []reference, w int) []string {
 	t, s := m.env.Theme, m.shown()
-	refs := m.references()
 	full := s.parts.Sum()
-	for _, r := range refs {
-		full = max(full, r.parts.Sum())
-	}
-	name, tail := 9, 8
-	if len(refs) > 0 {
-		tail += 7
-	}
+	name := 9
 	if w < 50 {
 		name = 5
 	}
-	bar := max(4, w-name-tail-2)
-	lines := []string{layout.Pad(layout.Cut("this run", name, ""), name) + " " + s.parts.Bar(t, full, bar) + " " + layout.PadLeft(format.Millis(s.parts.Sum()), 7)}
 	for _, r := range refs {
-		label := r.label
-		if w < 50 {
-			label = map[string]string{"full-rank": "full", "vanilla": "van"}[label]
-			if label == "" {
-				label = r.label
-			}
+		full = max(full, r.mean)
+		if w >= 50 {
+			name = max(name, min(layout.Width(r.name), w/3))
 		}
-		line := t.Dim.Paint(layout.Pad(layout.Cut(label, name, ""), name)) + " " + r.parts.Bar(t, full, bar) + " " + layout.PadLeft(format.Millis(r.parts.Sum()), 7)
-		if sum := s.parts.Sum(); sum > 0 && r.parts.Known() {
-			line += " " + layout.PadLeft(format.Ratio(r.parts.Sum()/sum, t.Glyphs.Times), 6)
-		}
-		lines = append(lines, line)
+	}
+	const tail = 1 + 7 + 1 + 9
+	bar := max(4, w-name-1-tail)
+	row := func(label string, style theme.Style, p stepbar.Parts, mean float64, steps string) string {
+		return style.Paint(layout.Pad(layout.Cut(label, name, t.Glyphs.Ellipsis), name)) + " " + p.Bar(t, full, bar) + " " +
+			layout.PadLeft(format.Millis(mean), 7) + " " + t.Dim.Paint(steps)
+	}
+	lines := []string{row(short(w, "this run", "this"), t.Text, s.parts, s.parts.Sum(), fmt.Sprintf("last %d", s.steps))}
+	for _, r := range refs {
+		lines = append(lines, row(short(w, r.name, r.head), t.Dim, r.parts, r.mean, fmt.Sprintf("kept %d", r.kept)))
 	}
 	return lines
 }
 
-// details opens the parts in numbers.
-func (m *Model) details(string) tea.Cmd {
-	s := m.shown()
-	if !s.parts.Known() {
-		return nil
+// short is the name where w has room for it, else the head.
+func short(w int, name, head string) string {
+	if w < 50 {
+		return head
 	}
-	p := s.parts
-	row := func(name string, v float64) string {
-		pct := ""
-		if sum := p.Sum(); sum > 0 && chart.Finite(v) {
-			pct = layout.PadLeft(strconv.FormatFloat(v/sum*100, 'f', 1, 64)+" %", 9)
-		}
-		return layout.Pad(name, 30) + layout.PadLeft(format.Millis(v), 10) + pct
-	}
-	lines := []string{fmt.Sprintf("mean over ranks and the last %d steps, ms", s.steps), "",
-		row("compute alone", p.Compute), row("compute hiding communication", p.Hidden), row("exposed communication", p.Exposed),
-		row("  waiting for other ranks", p.Wait), row("  transfer", p.Exposed-p.Wait), row("memory alone", p.Memory), row("idle", p.Idle),
-		row("step", p.Sum()), "", "The five parts sum to the step. Hidden communication is inside compute."}
-	return msg.Send(msg.Open{Modal: modal.Text{Title: "Where a step goes", Lines: lines}})
+	return name
 }

@@ -31,13 +31,13 @@ func (m *Model) drawRanks(w, h int, wide bool) string {
 	page := ranks[min(len(ranks), m.page*pageRanks):min(len(ranks), (m.page+1)*pageRanks)]
 	notes := m.notes(iw, wide)
 	room := max(1, ih-1-len(notes))
-	lines := []string{m.env.Theme.Dim.Paint(rankHeading(iw, wide, page))}
-	slow, slower := findStraggler(ranks)
+	bar := m.barWidth(page, iw, wide)
+	lines := []string{m.env.Theme.Dim.Paint(rankHeading(bar, wide, page))}
 	for i, r := range page {
 		if i == room {
 			break
 		}
-		lines = append(lines, m.rankLine(r, iw, wide, m.slowNow(slow, slower) && slow.rank == r.rank))
+		lines = append(lines, m.rankLine(r, bar, wide))
 	}
 	title := fmt.Sprintf("%d ranks", m.world())
 	if n := reporting(ranks); n < m.world() && len(ranks) <= followRanks {
@@ -64,12 +64,6 @@ func healthNanos(ranks []rankStat) int64 {
 	return newest
 }
 
-// slowNow reports whether a straggler is worth a mark: of a run that failed,
-// the way its ranks ended is what matters.
-func (m *Model) slowNow(slow straggler, known bool) bool {
-	return known && slow.extra >= stragglerLimit && m.run.State != runner.Failed
-}
-
 // reporting counts the ranks that have written a step.
 func reporting(ranks []rankStat) (n int) {
 	for i := range ranks {
@@ -90,16 +84,21 @@ func gpus(page []rankStat) bool {
 	return false
 }
 
-// barWidth is the room of one of the two bars of a rank's line.
-func barWidth(w int, wide bool) int {
-	if wide {
-		return layout.Clamp((w-72)/2, 6, 30)
+// barWidth is the room of one of the two bars of a rank's line: what the
+// figures and the longest state leave.
+func (m *Model) barWidth(page []rankStat, w int, wide bool) int {
+	state := 0
+	for _, r := range page {
+		state = max(state, layout.Width(m.rankState(r)))
 	}
-	return layout.Clamp((w-48)/2, 3, 14)
+	fixed, least, most := layout.Width(rankHeading(0, wide, page))-len("state"), 3, 14
+	if wide {
+		least, most = 6, 30
+	}
+	return layout.Clamp((w-fixed-state)/2, least, most)
 }
 
-func rankHeading(w int, wide bool, page []rankStat) string {
-	bar := barWidth(w, wide)
+func rankHeading(bar int, wide bool, page []rankStat) string {
 	if wide {
 		head := fmt.Sprintf("rank  %-10s %s  %s  %6s  %6s  %-10s", "host", layout.Pad("busy %", bar+4), layout.Pad("work %", bar+4), "comm %", "wait %", "memory")
 		if gpus(page) {
@@ -110,16 +109,12 @@ func rankHeading(w int, wide bool, page []rankStat) string {
 	return fmt.Sprintf("rk %s %s %5s %5s  %-8s state", layout.Pad("busy %", bar+4), layout.Pad("work %", bar+4), "comm%", "wait%", "memory")
 }
 
-func (m *Model) rankLine(r rankStat, w int, wide, slow bool) string {
+func (m *Model) rankLine(r rankStat, bar int, wide bool) string {
 	t := m.env.Theme
-	bar := barWidth(w, wide)
 	gauge := func(style theme.Style, v float64) string {
 		return chart.Bar(t, style, v, 1, bar, true) + layout.PadLeft(percent(v), 4)
 	}
 	state := m.rankState(r)
-	if slow {
-		state = t.Warn.Paint("<slow") + " " + state
-	}
 	memory := format.Unknown
 	if r.memBytes >= 0 {
 		memory = format.Bytes(r.memBytes)
@@ -142,8 +137,17 @@ func unit(v float64, name string) string {
 	return layout.PadLeft(strconv.FormatFloat(v, 'f', 0, 64)+" "+name, 5)
 }
 
-// rankState is what a rank does, or how it ended.
+// rankState is what a rank does, or how it ended, and whether the others wait
+// for it: of a run that failed, the way its ranks ended is what matters.
 func (m *Model) rankState(r rankStat) string {
+	state := m.rankEnd(r)
+	if slow := &m.shown().slow; slow.slow(r.rank) && m.run.State != runner.Failed {
+		state += " " + m.env.Theme.Warn.Paint("<slow")
+	}
+	return state
+}
+
+func (m *Model) rankEnd(r rankStat) string {
 	t := m.env.Theme
 	if m.run.Result != nil {
 		for _, e := range m.run.Result.Ranks {

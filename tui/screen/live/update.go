@@ -194,6 +194,7 @@ func (m *Model) open(id string, pin bool) tea.Cmd {
 	m.ended, m.reading, m.again = false, false, false
 	m.span, m.end, m.cursor, m.page, m.logRank = 0, -1, -1, 0, 0
 	m.lines = logview.View{}
+	m.refData, m.refErr, m.compared = nil, nil, comparing{}
 	m.search = nil
 	m.stopLog()
 	m.logRank = m.culprit()
@@ -214,16 +215,17 @@ func (m *Model) take(in feed.Batch[snapshot]) tea.Cmd {
 		m.latest = in.Value
 		m.clampView()
 	}
+	refs := m.readReferences()
 	switch {
 	case !m.visible:
 		return nil
 	case in.Err == nil && (in.More || m.again):
-		return m.read()
+		return tea.Batch(m.read(), refs)
 	case m.live():
-		return m.loop.Wait(m.env.After, pollEvery)
+		return tea.Batch(m.loop.Wait(m.env.After, pollEvery), refs)
 	}
 	m.ended = in.Err == nil
-	return nil
+	return refs
 }
 
 // clampView keeps cursor and page where there is something.

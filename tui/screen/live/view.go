@@ -98,7 +98,7 @@ func (m *Model) Status() string {
 	if m.frozen != nil {
 		parts = append(parts, t.Warn.Paint("paused"))
 	}
-	return strings.Join(parts, "  ")
+	return layout.Cut(strings.Join(parts, "  "), max(1, m.drawn.W-1), t.Glyphs.Ellipsis)
 }
 
 // describe says in a few words what is trained and how.
@@ -151,7 +151,10 @@ func (m *Model) age(nanos int64, period float64) string {
 	if math.IsNaN(period) || period < pollEvery.Seconds() {
 		period = pollEvery.Seconds()
 	}
-	text := format.Duration(old) + " old"
+	text := "now"
+	if old >= time.Second {
+		text = format.Duration(old) + " old"
+	}
 	if old.Seconds() > 3*period {
 		return m.env.Theme.Warn.Paint("stale: " + text)
 	}

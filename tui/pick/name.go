@@ -1,0 +1,56 @@
+package pick
+
+import (
+	"strings"
+
+	"boost-tui/experiment"
+	"boost-tui/runner"
+	"boost-tui/tui/layout"
+)
+
+// Short names a run by the ending of its id, which tells runs apart: "#jkmn".
+func Short(id string) string {
+	if i := strings.LastIndexByte(id, '-'); i >= 0 && i < len(id)-1 && len(id) > 12 {
+		return "#" + layout.Clean(id[i+1:])
+	}
+	return layout.Clean(id)
+}
+
+// Role is the part that a run plays in a comparison.
+type Role int
+
+// The roles, in the order of tables.
+const (
+	Baseline Role = iota
+	Vanilla
+)
+
+// roles are the schemes that a reference is expected to have, how it is called
+// when it has another, and both as the head of a narrow column.
+var roles = [2]struct {
+	scheme                 experiment.Scheme
+	other, head, otherHead string
+}{
+	Baseline: {experiment.FullRank, "baseline", "full", "base"},
+	Vanilla:  {experiment.Vanilla, "reference", "van", "ref"},
+}
+
+// Against says what a figure is held against, for all screens in the same
+// words: "full-rank #ab12", or, where the marked baseline is something else,
+// "baseline btp #ab12".
+func Against(role Role, ref runner.Info) string {
+	scheme := ref.Run.Experiment.Parallel.Scheme
+	name := layout.Clean(string(scheme)) + " " + Short(ref.ID)
+	if scheme != roles[role].scheme {
+		name = roles[role].other + " " + name
+	}
+	return name
+}
+
+// Head is Against as the head of a narrow column: "full", "base", "van", "ref".
+func Head(role Role, ref runner.Info) string {
+	if ref.Run.Experiment.Parallel.Scheme != roles[role].scheme {
+		return roles[role].otherHead
+	}
+	return roles[role].head
+}

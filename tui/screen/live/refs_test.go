@@ -1,0 +1,87 @@
+package live_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"boost-tui/profiler/compare"
+	"boost-tui/runner"
+	"boost-tui/tui/msg"
+	"boost-tui/tui/testkit"
+)
+
+// plain joins what a frame says into one line without its borders.
+func plain(text string) string {
+	return strings.Join(strings.Fields(strings.NewReplacer("│", " ", "\n", " ").Replace(text)), " ")
+}
+
+// Live and Compare say the same of a pair of runs: a ratio of medians over the
+// kept steps, whatever the last steps do.
+func TestSpeedUpsAreThoseOfCompare(t *testing.T) {
+	full, run := fullRank(t), btp(t)
+	run.State = runner.Finished
+	d, store := start(t, 200, 50, full, run)
+	table, err := compare.Compare([]string{store.Infos[0].Dir, store.Infos[1].Dir}, compare.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := table.Rows[1].VsFull
+	want := fmt.Sprintf("medians: %.2f× [%.2f, %.2f] vs full-rank #full", v.Ratio, v.CI[0], v.CI[1])
+	has(t, d.Text(), want, fmt.Sprintf("kept %d", table.Rows[0].Kept), "last 32", "Step breakdown  mean, ms")
+	// One name and one figure for the reference, in the bars and in the chart.
+	mean := *table.Rows[0].Breakdown.Compute + *table.Rows[0].Breakdown.CommExposed + *table.Rows[0].Breakdown.Memory + *table.Rows[0].Breakdown.Idle
+	if n := strings.Count(d.Text(), fmt.Sprintf("%.1f", mean*1e3)); n != 2 {
+		t.Errorf("the reference's mean stands there %d times:\n%s", n, d.Text())
+	}
+	has(t, d.Text(), fmt.Sprintf("full-rank #full mean %.1f", mean*1e3))
+}
+
+func TestNoSpeedUpOfTooFewOrUnlikeSteps(t *testing.T) {
+	short, unlike := btp(t), btp(t)
+	short.Steps = 12
+	unlike.Experiment = testkit.Experiment(t, "tp=4", "steps=200", "micro-batch=4")
+	for want, run := range map[string]testkit.RunDir{"too few steps (9 kept)": short, "not comparable: micro-batch differs": unlike} {
+		for _, size := range [][2]int{{200, 50}, {80, 24}} {
+			d, _ := start(t, size[0], size[1], fullRank(t), run)
+			d.Send(msg.References{Baseline: fullRank(t).ID})
+			if size[0] == 200 {
+				has(t, d.Text(), "medians: – vs full-rank #full", want)
+			} else {
+				has(t, d.Text(), "medians – vs full")
+			}
+			if strings.Contains(d.Text(), "×") {
+				t.Errorf("a speed-up:\n%s", d.Text())
+			}
+		}
+	}
+}
+
+// A baseline that is no full-rank run is called what it is.
+func TestTheBaselineIsNamed(t *testing.T) {
+	d, _ := start(t, 200, 50, vanilla(t), btp(t))
+	d.Send(msg.References{Baseline: vanilla(t).ID})
+	has(t, d.Text(), "vs baseline vanilla #vanilla")
+	if strings.Contains(d.Text(), "full-rank") {
+		t.Errorf("there is no full-rank run:\n%s", d.Text())
+	}
+}
+
+// A ratio of runs that slowed each other is marked.
+func TestRunsBesideEachOtherAreMarked(t *testing.T) {
+	full := fullRank(t)
+	full.End = testkit.Start
+	d, _ := start(t, 200, 50, full, btp(t))
+	has(t, d.Text(), "medians: !2.05×", "! ran beside another run")
+}
+
+func TestTwoStepsMakeNoStraggler(t *testing.T) {
+	run := btp(t)
+	run.State, run.Steps = runner.Finished, 2
+	for _, size := range testkit.Sizes() {
+		d, _ := start(t, size[0], size[1], run)
+		if text := d.Text(); strings.Contains(text, "straggler") || strings.Contains(text, "<slow") {
+			t.Errorf("%v:\n%s", size, text)
+		}
+	}
+}
