@@ -3,7 +3,11 @@
 // overlay, so they cannot disagree.
 package keys
 
-import "strings"
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
 
 // Binding says what keys do. Keys are event names as Event.Name gives them;
 // several keys may share a binding.
@@ -23,13 +27,28 @@ type Binding struct {
 // Off reports whether read-only mode switches the binding off.
 func (b Binding) Off(readOnly bool) bool { return readOnly && (b.Danger || b.Writes) }
 
-// Label is the key as a reader types it, several joined by "/".
-func (b Binding) Label() string {
-	names := make([]string, len(b.Keys))
-	for i, k := range b.Keys {
-		names[i] = Display(k)
+// Label is the key as a reader types it; several are joined by "/", but by a
+// blank where one of them is a sign: "[ ]", "+ -", "b/v".
+func (b Binding) Label() string { return label(b.Keys) }
+
+// HintLabel is Label for the hint line, where shift+tab goes without saying.
+func (b Binding) HintLabel() string {
+	names := slices.DeleteFunc(slices.Clone(b.Keys), func(k string) bool { return k == "shift+tab" })
+	if len(names) == 0 {
+		names = b.Keys
 	}
-	return strings.Join(names, "/")
+	return label(names)
+}
+
+func label(keys []string) string {
+	names, between := make([]string, len(keys)), "/"
+	for i, k := range keys {
+		names[i] = Display(k)
+		if r := []rune(names[i]); len(r) == 1 && !unicode.IsLetter(r[0]) && !unicode.IsDigit(r[0]) {
+			between = " "
+		}
+	}
+	return strings.Join(names, between)
 }
 
 // Entry is a binding with what it does. Do is whatever the owner dispatches:

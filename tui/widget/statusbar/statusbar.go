@@ -3,6 +3,7 @@
 package statusbar
 
 import (
+	"slices"
 	"strings"
 
 	"boost-tui/tui/keys"
@@ -76,30 +77,46 @@ func TabAt(tabs []Tab, active, w, x int) string {
 	return ""
 }
 
-// Hints draws the bindings that have a hint, as many as fit whole; the last
-// ones go first.
+// kept are the keys whose hints stay whatever else has to go: how to learn
+// more, and how to leave.
+var kept = []string{"?", "q"}
+
+// Hints draws the bindings that have a hint, the most important ones first; of
+// those that do not fit whole, the last go first. The kept ones stay, at the
+// end of the line.
 func Hints(t theme.Theme, bindings []keys.Binding, w int) string {
-	var b strings.Builder
-	used := 0
+	var rest, last []keys.Binding
+	room := w - 1
 	for _, k := range bindings {
-		if k.Hint == "" {
-			continue
+		switch {
+		case k.Hint == "":
+		case len(k.Keys) > 0 && slices.Contains(kept, k.Keys[0]):
+			last = append(last, k)
+			room -= hintWidth(k)
+		default:
+			rest = append(rest, k)
 		}
-		label := k.Label()
-		n := layout.Width(label) + 1 + layout.Width(k.Hint)
-		if used > 0 {
-			n += 2
-		}
-		if used+n > w-1 {
-			break
-		}
-		if used > 0 {
-			b.WriteString("  ")
-		} else {
+	}
+	var b strings.Builder
+	write := func(k keys.Binding) {
+		if b.Len() > 0 {
 			b.WriteByte(' ')
 		}
-		used += n
-		b.WriteString(t.Strong.Paint(label) + " " + t.Dim.Paint(k.Hint))
+		b.WriteString(" " + t.Strong.Paint(k.HintLabel()) + " " + t.Dim.Paint(k.Hint))
+	}
+	for _, k := range rest {
+		if room -= hintWidth(k); room < 0 {
+			break
+		}
+		write(k)
+	}
+	for _, k := range last {
+		write(k)
 	}
 	return layout.Pad(b.String(), w)
+}
+
+// hintWidth is the room of a hint with the two blanks before it.
+func hintWidth(k keys.Binding) int {
+	return 2 + layout.Width(k.HintLabel()) + 1 + layout.Width(k.Hint)
 }
