@@ -60,7 +60,9 @@ type Model struct {
 	stamp   int64
 	saving  bool
 	lastInt time.Time // last ctrl+c
-	fresh   int       // counts requests for a full repaint
+	lastG   time.Time // last g: gt and gT are two keys
+	pace    time.Duration
+	fresh   int // counts requests for a full repaint
 	crash   *safego.Panic
 	raw     []byte
 }
@@ -70,7 +72,7 @@ func New(o Options) *Model {
 	if o.Getenv == nil {
 		o.Getenv = func(string) string { return "" }
 	}
-	m := &Model{env: o.Env, opts: o, screens: o.Screens, w: o.Width, h: o.Height, refs: o.Session.References, poll: feed.Loop{Source: "store"}}
+	m := &Model{env: o.Env, opts: o, screens: o.Screens, w: o.Width, h: o.Height, refs: o.Session.References, poll: feed.Loop{Source: "store"}, pace: pollLive}
 	m.table = rootKeys()
 	for i, s := range m.screens {
 		if s.ID() == o.Session.Screen {

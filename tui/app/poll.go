@@ -72,7 +72,7 @@ func (m *Model) pollRuns(in tea.Msg) (cmd tea.Cmd, mine bool) {
 		}
 		wait := pollIdle
 		if m.moving() {
-			wait = pollLive
+			wait = m.pace
 		}
 		return tea.Batch(append(cmds, m.poll.Wait(m.env.After, wait))...), true
 	}

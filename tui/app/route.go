@@ -2,6 +2,7 @@ package app
 
 import (
 	"slices"
+	"time"
 
 	"boost-tui/tui/keys"
 	"boost-tui/tui/msg"
@@ -24,6 +25,9 @@ func rootKeys() keys.Table[func(*Model) tea.Cmd] {
 		bind((*Model).quit, "quit", "leave; runs go on", "q"),
 		bind(nil, "", "leave what is open; twice leaves the program", "ctrl+c"),
 		bind((*Model).openPalette, "", "find an action by its name", ":"),
+		bind(func(m *Model) tea.Cmd { return m.neighbour(1) }, "", "next screen", "gt"),
+		bind(func(m *Model) tea.Cmd { return m.neighbour(-1) }, "", "screen before", "gT"),
+		bind((*Model).openSettings, "", "settings: theme, plain characters, how often the list of runs is read", ","),
 		bind((*Model).nextTheme, "", "next theme: auto, dark, light, mono", "T"),
 		bind((*Model).repaint, "", "repaint the screen", "ctrl+l"),
 	}
@@ -50,6 +54,25 @@ func (m *Model) tab(key string) tea.Cmd {
 		}
 	}
 	return nil
+}
+
+// neighbour goes to the next screen, or to the one before, round at the ends.
+func (m *Model) neighbour(by int) tea.Cmd {
+	n := len(m.screens)
+	return m.show(m.screens[(m.active+by+n)%n].ID())
+}
+
+// chord reports whether a key ends gt or gT. The g alone was the screen's.
+func (m *Model) chord(e keys.Event) (name string, ok bool) {
+	last, now := m.lastG, m.env.Now()
+	m.lastG = time.Time{}
+	switch {
+	case e.Name == "g":
+		m.lastG = now
+	case (e.Name == "t" || e.Name == "T") && !last.IsZero() && now.Sub(last) < time.Second:
+		return "g" + e.Name, true
+	}
+	return "", false
 }
 
 // bindings lists the active screen's keys and the root's.
@@ -87,7 +110,7 @@ func (m *Model) openPalette() tea.Cmd {
 		if b.Help == "" || len(b.Keys) == 0 || b.Keys[0] == ":" || b.Keys[0] == "ctrl+c" {
 			continue
 		}
-		items = append(items, modal.Item{Label: b.Help, Note: b.Label(), Off: b.Off(m.env.ReadOnly)})
+		items = append(items, modal.Item{Label: b.Help, Note: b.Label(), Words: b.Hint + " " + b.Group, Off: b.Off(m.env.ReadOnly)})
 		press = append(press, b.Keys[0])
 	}
 	m.dialogs = append(m.dialogs, msg.Open{Modal: modal.Menu{Title: "Actions", Items: items, Find: true}, Then: func(answer any) tea.Cmd {

@@ -143,6 +143,11 @@ func (m *Model) key(e keys.Event) tea.Cmd {
 	if !capturing && off(screen.Keys(), e.Name, m.env.ReadOnly) {
 		return m.toast(msg.Toast{Level: msg.Warn, Text: e.Name + " is off: the UI was started with --read-only"})
 	}
+	if !capturing {
+		if name, ok := m.chord(e); ok {
+			e = keys.Event{Name: name}
+		}
+	}
 	cmd, used := screen.Update(e)
 	if used || capturing {
 		return cmd
@@ -195,7 +200,7 @@ func (m *Model) mouse(in tea.MouseMsg) tea.Cmd {
 		name = "down"
 	case in.Button == tea.MouseButtonLeft && in.Action == tea.MouseActionPress && in.Y == 0 && len(m.dialogs) == 0 && m.help == nil:
 		if tab := m.tabAt(in.X); tab != "" {
-			return m.key(keys.Press(tab))
+			return m.tab(tab)
 		}
 	}
 	if name == "" {

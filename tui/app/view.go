@@ -3,9 +3,11 @@ package app
 import (
 	"fmt"
 
+	"boost-tui/tui/keys"
 	"boost-tui/tui/layout"
 	"boost-tui/tui/msg"
 	"boost-tui/tui/theme"
+	"boost-tui/tui/widget/modal"
 	"boost-tui/tui/widget/statusbar"
 )
 
@@ -39,8 +41,38 @@ func (m *Model) view() string {
 		statusbar.Tabs(t, m.opts.Tabs, m.tabIndex(), m.site(), m.w),
 		content,
 		m.statusLine(t),
-		statusbar.Hints(t, m.bindings(), m.w))
+		m.hintLine(t))
 	return layout.Fit(frame, m.w, m.h)
+}
+
+// hintLine is the keys of what has the keyboard: the help, the top dialog, a
+// field that is being typed in, or the screen. Keys that do nothing now are not
+// in it.
+func (m *Model) hintLine(t theme.Theme) string {
+	switch {
+	case m.help != nil:
+		return statusbar.Hints(t, m.help.Hints(), m.w)
+	case len(m.dialogs) > 0:
+		return statusbar.Hints(t, modal.Hints(m.dialogs[len(m.dialogs)-1].Modal), m.w)
+	case m.current().Capturing():
+		return statusbar.Hints(t, m.current().Keys(), m.w)
+	}
+	var own []keys.Binding
+	taken := map[string]bool{}
+	for _, b := range m.current().Keys() {
+		for _, k := range b.Keys {
+			taken[k] = true
+		}
+		if !b.Off(m.env.ReadOnly) {
+			own = append(own, b)
+		}
+	}
+	for _, b := range m.table.Bindings() {
+		if !taken[b.Keys[0]] {
+			own = append(own, b)
+		}
+	}
+	return statusbar.Hints(t, own, m.w)
 }
 
 // site is the right end of the tab line.
@@ -73,7 +105,7 @@ func (m *Model) statusLine(t theme.Theme) string {
 		}
 		return layout.Pad(style.Paint(" "+sign+" "+layout.Cut(toast.Text, m.w-4, t.Glyphs.Ellipsis)), m.w)
 	}
-	return layout.Pad(" "+m.current().Status(), m.w)
+	return layout.Pad(layout.Cut(" "+m.current().Status(), m.w, t.Glyphs.Ellipsis), m.w)
 }
 
 // tabIndex is the place of the active screen among the tabs.

@@ -91,7 +91,3 @@ type Runs struct {
 // Copy puts a text into the terminal's clipboard (OSC 52). What names it in
 // the toast.
 type Copy struct{ Text, What string }
-
-// MarkRuns marks runs wherever runs are listed: the next comparison is about
-// them.
-type MarkRuns struct{ IDs []string }

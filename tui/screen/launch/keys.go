@@ -36,6 +36,21 @@ func bindings() keys.Table[func(*Model) tea.Cmd] {
 	}
 }
 
+// editKeys are those of a field that is being typed in.
+func editKeys(digits bool) []keys.Binding {
+	what := "letters"
+	if digits {
+		what = "digits"
+	}
+	return []keys.Binding{{Keys: []string{what}, Hint: "type"}, {Keys: []string{"enter"}, Hint: "take"}, {Keys: []string{"esc"}, Hint: "leave as it was"},
+		{Keys: []string{"tab"}, Hint: "take, next field"}, {Keys: []string{"ctrl+u"}, Hint: "empty: default"}}
+}
+
+// findKeys are those of the search for a field.
+func findKeys() []keys.Binding {
+	return []keys.Binding{{Keys: []string{"letters"}, Hint: "find"}, {Keys: []string{"enter", "esc"}, Hint: "stay there"}}
+}
+
 func matches(id, label, text string) bool {
 	text = strings.ToLower(text)
 	return text != "" && (strings.Contains(id, text) || strings.Contains(strings.ToLower(label), text))

@@ -148,7 +148,7 @@ func TestThreeSchemesAtOnce(t *testing.T) {
 	}
 }
 
-// The first two become the references, and all three are marked.
+// The first two become the references.
 func TestThreeSchemesSetReferences(t *testing.T) {
 	s := &testkit.Store{}
 	var session app.Session

@@ -69,8 +69,16 @@ func (m *Model) Init(env screen.Env) tea.Cmd {
 // Capturing is true while a field or the search line takes all keys.
 func (m *Model) Capturing() bool { return m.form.Typing() || m.find != nil }
 
-// Keys lists the bindings.
-func (m *Model) Keys() []keys.Binding { return m.table.Bindings() }
+// Keys lists the bindings: of the line that is typed in while there is one.
+func (m *Model) Keys() []keys.Binding {
+	switch {
+	case m.find != nil:
+		return findKeys()
+	case m.form.Typing():
+		return editKeys(m.form.Field().Digits != "")
+	}
+	return m.table.Bindings()
+}
 
 // saved is the session of the screen.
 type saved struct {

@@ -90,7 +90,7 @@ func (m *Model) startedThree(in launchedThree) tea.Cmd {
 	if len(in.ids) > 1 {
 		refs.Vanilla = in.ids[1]
 	}
-	return tea.Batch(msg.Send(msg.RunsChanged{}), msg.Send(refs), msg.Send(msg.MarkRuns{IDs: in.ids}),
+	return tea.Batch(msg.Send(msg.RunsChanged{}), msg.Send(refs),
 		msg.Send(msg.OpenRun{ID: in.ids[0]}), msg.Send(toast))
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -143,24 +144,33 @@ func (m *Model) askDelete() tea.Cmd {
 	if len(doomed) == 0 {
 		return nil
 	}
-	var lines []string
-	for i, r := range doomed {
-		if i == 6 && len(doomed) > 7 {
-			lines = append(lines, fmt.Sprintf("and %d more", len(doomed)-6))
-			break
+	heading, lines := "Delete this run?", []string{}
+	if marked := len(m.table.Marked()); marked > 0 {
+		heading = fmt.Sprintf("Delete %d marked run%s?", marked, plural(marked))
+		if id := m.table.Cursor(); !slices.Contains(m.table.Marked(), id) {
+			lines = append(lines, Short(id)+" under the cursor is not marked: it stays.", "")
 		}
+	}
+	for _, r := range doomed {
 		lines = append(lines, title(r))
 	}
-	lines = append(lines, "", "Everything it measured and its logs go for good.")
+	lines = append(lines, "", "All they measured and their logs go. It cannot be undone.")
 	store := m.env.Store
-	return m.confirm(modal.Confirm{Title: fmt.Sprintf("Delete %d run(s)?", len(doomed)), Lines: lines, Yes: "delete"}, func() tea.Msg {
+	return m.confirm(modal.Confirm{Title: heading, Lines: lines, Yes: "delete"}, func() tea.Msg {
 		for i, r := range doomed {
 			if err := store.Remove(r.ID); err != nil {
 				return changed{err: fmt.Errorf("%d of %d deleted, then: %w", i, len(doomed), err)}
 			}
 		}
-		return changed{done: fmt.Sprintf("deleted %d run(s)", len(doomed))}
+		return changed{done: fmt.Sprintf("deleted %d run%s", len(doomed), plural(len(doomed)))}
 	})
+}
+
+func plural(n int) string {
+	if n == 1 {
+		return ""
+	}
+	return "s"
 }
 
 // confirm asks, and runs the Cmd on yes.
@@ -217,7 +227,7 @@ func (m *Model) askNote() tea.Cmd {
 // takeBack undoes the last tag or note.
 func (m *Model) takeBack() tea.Cmd {
 	if len(m.undo) == 0 {
-		return msg.Send(msg.Toast{Text: "nothing to take back"})
+		return msg.Send(msg.Toast{Text: "nothing to take back: tags and notes can be, a delete cannot"})
 	}
 	u := m.undo[len(m.undo)-1]
 	m.undo = m.undo[:len(m.undo)-1]

@@ -25,7 +25,7 @@ func bindings() keys.Table[func(*Model) tea.Cmd] {
 		bind("l", "logs", "logs of the run", (*Model).openLogs),
 		bind("E", "export", "write CSV files of the marked runs, or of this one", (*Model).askExport),
 		danger(bind("K", "cancel", "cancel the run; asks", (*Model).askCancel)),
-		danger(bind("D", "delete", "delete the run's record; asks", (*Model).askDelete)),
+		danger(bind("D", "delete", "delete the marked runs, or this one, for good; asks", (*Model).askDelete)),
 		bind("o", "sort", "order by another column", (*Model).askSort),
 		writes(bind("#", "tag", "set the run's tags", (*Model).askTags)),
 		writes(bind("n", "note", "write a note", (*Model).askNote)),
@@ -35,7 +35,7 @@ func bindings() keys.Table[func(*Model) tea.Cmd] {
 		bind("*", "", "mark all shown, or none", (*Model).markAll),
 		bind("e", "", "edit this run's configuration on screen Launch", (*Model).edit),
 		bind("y", "", "copy the run's id", (*Model).copyID),
-		writes(bind("u", "", "take back the last tag or note", (*Model).takeBack)),
+		writes(bind("u", "", "take back the last tag or note; a delete is for good", (*Model).takeBack)),
 		bind("z", "", "list or detail on the whole screen", (*Model).toggleZoom),
 		bind("esc", "", "clear zoom, filter, marks", (*Model).clear),
 	}

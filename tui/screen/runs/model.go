@@ -84,9 +84,16 @@ func (m *Model) Init(env screen.Env) tea.Cmd {
 // Capturing is true while the filter or a search is typed.
 func (m *Model) Capturing() bool { return m.line != nil || m.logs.line != nil }
 
-// Keys lists the bindings: those of the log pane while it is open.
+// Keys lists the bindings of what has the keyboard: a line that is typed in, the
+// log pane, else the list.
 func (m *Model) Keys() []keys.Binding {
-	if m.logs.open {
+	switch {
+	case m.line != nil:
+		return []keys.Binding{{Keys: []string{"letters"}, Hint: "filter"}, {Keys: []string{"enter"}, Hint: "keep"}, {Keys: []string{"esc"}, Hint: "as before"},
+			{Keys: []string{"up", "down"}, Hint: "move"}}
+	case m.logs.line != nil:
+		return []keys.Binding{{Keys: []string{"letters"}, Hint: "search"}, {Keys: []string{"enter"}, Hint: "keep"}, {Keys: []string{"esc"}, Hint: "search nothing"}}
+	case m.logs.open:
 		return logBindings.Bindings()
 	}
 	return m.keys.Bindings()

@@ -129,8 +129,32 @@ func TestDeleteAsksAndRefusesWhatRuns(t *testing.T) {
 	if fmt.Sprint(s.Removed) != "[0805-svd-f6 0804-svd-e5]" {
 		t.Fatalf("removed %v", s.Removed)
 	}
+	if d.Press("u"); !strings.Contains(d.Text(), "a delete cannot") {
+		t.Errorf("undo after a delete says nothing:\n%s", d.Text())
+	}
 	if strings.Contains(d.Text(), "#e5") {
 		t.Errorf("a deleted run is still shown:\n%s", d.Text())
+	}
+}
+
+// The dialog names exactly what goes, says that it was marked, and promises no way back.
+func TestDeleteNamesWhatIsMarked(t *testing.T) {
+	s := store(t)
+	d := start(t, 120, 36, s)
+	d.Press("G", "D")
+	if text := d.Text(); !strings.Contains(text, "Delete this run?") || !strings.Contains(text, "0801-full-a1 (") || !strings.Contains(text, "cannot be undone") || strings.Contains(text, "0801-van-b2 (") {
+		t.Errorf("one run:\n%s", text)
+	}
+	d.Press("esc", "k", "k", "k", "space", "space", "D")
+	text := d.Text()
+	for _, want := range []string{"Delete 2 marked runs?", "0803-btp-d4 (", "0802-btp-c3 best so far (", "#b2 under the cursor is not marked"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	d.Press("y")
+	if fmt.Sprint(s.Removed) != "[0803-btp-d4 0802-btp-c3]" {
+		t.Errorf("removed %v", s.Removed)
 	}
 }
 

@@ -24,10 +24,6 @@ func (m *Model) Update(in tea.Msg) (tea.Cmd, bool) {
 	case msg.References:
 		m.refs = in
 		m.rebuild()
-	case msg.MarkRuns:
-		m.table.SetMarks(in.IDs)
-		m.marksLater = in.IDs
-		m.rebuild()
 	case msg.Shown:
 		m.visible = in.Screen == ID
 		if m.visible {

@@ -54,6 +54,14 @@ func (h Help) Update(e keys.Event) (out Help, closed bool) {
 	return h, false
 }
 
+// Hints are the overlay's own keys.
+func (h Help) Hints() []keys.Binding {
+	if h.typing {
+		return []keys.Binding{{Keys: []string{"enter"}, Hint: "keep"}, {Keys: []string{"esc"}, Hint: "show all"}}
+	}
+	return []keys.Binding{{Keys: []string{"esc"}, Hint: "close"}, {Keys: []string{"/"}, Hint: "filter"}, {Keys: []string{"up", "down"}, Hint: "scroll"}}
+}
+
 // View draws the overlay for a screen of w x h cells.
 func (h Help) View(t theme.Theme, w, height int) string {
 	bw, bh := min(w, 84), min(height, 32)

@@ -33,7 +33,11 @@ func (p Panel) View(t theme.Theme, body string, w, h int) string {
 	var b strings.Builder
 	b.WriteString(p.top(t, border, w))
 	lines := strings.Split(layout.Fit(body, iw, ih), "\n")
-	for _, line := range lines {
+	whole := strings.Split(body, "\n")
+	for i, line := range lines {
+		if i < len(whole) && layout.Width(whole[i]) > iw {
+			line = layout.Pad(layout.Cut(whole[i], iw, g.Ellipsis), iw)
+		}
 		b.WriteByte('\n')
 		b.WriteString(side + " " + line + " " + side)
 	}
