@@ -62,14 +62,10 @@ type agent struct {
 	left     int // ranks that still run
 	diskFull bool
 	ending   ending
-}
-
-// ending is the decision to end the run before all ranks were through.
-type ending struct {
-	state State // "": none was taken
-	cause string
-	term  <-chan time.Time
-	kill  <-chan time.Time
+	held     fs.FileInfo // the directory as the agent took it on
+	missing  int         // how many looks in a row did not find it
+	gone     bool        // it was deleted: nothing is written any more
+	dog      watchdog
 }
 
 // Agent looks after the ranks of a run on this machine from start to end. It takes the run on, waits for
@@ -87,6 +83,9 @@ func Agent(ctx context.Context, o AgentOptions) error {
 		return fmt.Errorf("agent: %s is not a run: %w", dir, err)
 	}
 	if a.run, err = ParseRun(data); err != nil {
+		return fmt.Errorf("agent: %w", err)
+	}
+	if a.held, err = os.Stat(dir); err != nil {
 		return fmt.Errorf("agent: %w", err)
 	}
 	if err := a.claim(); err != nil {
@@ -133,18 +132,11 @@ func (a *agent) claim() error {
 		return record.Explain(err)
 	}
 	path := filepath.Join(a.dir, protocol.AgentFile)
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, protocol.FileMode)
+	err = protocol.WriteNew(path, append(data, '\n'))
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("run %s has an agent already (%s is there)", a.run.ID, path)
 	}
-	if err != nil {
-		return record.Explain(err)
-	}
-	_, err = f.Write(append(data, '\n'))
-	if err = errors.Join(err, f.Close()); err != nil {
-		return fmt.Errorf("write %s: %w", path, record.Explain(err))
-	}
-	return nil
+	return record.Explain(err)
 }
 
 // start starts the ranks and begins to measure.
@@ -187,6 +179,9 @@ func (a *agent) loop(ctx context.Context, life <-chan string) {
 	for a.left > 0 {
 		select {
 		case e := <-a.crew.exits:
+			if ctx.Err() != nil { // a signal to all of them: the wish to end came first
+				a.cancel(a.signalReason())
+			}
 			a.exited(e)
 		case <-ctx.Done():
 			ctx = context.Background() // heard
@@ -197,9 +192,7 @@ func (a *agent) loop(ctx context.Context, life <-chan string) {
 				a.cancel(reason)
 			}
 		case <-watch.C:
-			if reason, ok := cancelRequest(a.dir); ok {
-				a.cancel(reason)
-			}
+			a.look()
 		case <-a.ending.term:
 			a.ending.term = nil
 			a.crew.signal(syscall.SIGTERM)
@@ -210,39 +203,10 @@ func (a *agent) loop(ctx context.Context, life <-chan string) {
 	}
 }
 
-// signalReason says why a signal ends the run: whoever sent it may have left a request beside it.
-func (a *agent) signalReason() string {
-	if reason, ok := cancelRequest(a.dir); ok {
-		return reason
-	}
-	return "its agent was told to end (SIGTERM)"
-}
-
-// cancel ends the run because somebody wants it.
-func (a *agent) cancel(reason string) {
-	if a.ending.state != "" {
-		return
-	}
-	patience := finishPatience
-	if reason == launcherGone {
-		patience = killAfter
-	}
-	a.ending = ending{state: Cancelled, cause: reason, kill: time.After(patience)}
-	a.note(record.EventState, "cancelling", reason, nil)
-	a.crew.signal(syscall.SIGTERM)
-}
-
-// fail ends the run because a rank died. The others have a moment to notice by themselves.
-func (a *agent) fail(cause string) {
-	if a.ending.state != "" {
-		return
-	}
-	a.ending = ending{state: Failed, cause: cause, term: time.After(recordPatience), kill: time.After(killAfter)}
-}
-
 // exited takes note of a rank's end.
 func (a *agent) exited(e rankExit) {
 	a.left--
+	e.rank.ended = true
 	rec, failed := a.autopsy(e)
 	a.results = append(a.results, RankExit{Rank: rec.Rank, Code: rec.Code, Signal: rec.Signal})
 	if !failed {

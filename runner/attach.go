@@ -24,8 +24,13 @@ const (
 // Attach hands the step lines of rank 0 to follow, from the first on, until the run is over and all
 // are read, or the context ends. It returns how the run ended. Lines that cannot be read are left out.
 func Attach(ctx context.Context, dir string, follow func(record.StepLine)) (Info, error) {
+	return followRun(ctx, dir, stepReader(dir, follow))
+}
+
+// stepReader hands out what came since the last call.
+func stepReader(dir string, follow func(record.StepLine)) func() error {
 	tail := record.NewTailer(record.StepsPath(dir, 0))
-	read := func() error {
+	return func() error {
 		var line record.StepLine
 		return drain(tail, func(b []byte) {
 			if line.Decode(b) == nil {
@@ -33,7 +38,6 @@ func Attach(ctx context.Context, dir string, follow func(record.StepLine)) (Info
 			}
 		})
 	}
-	return followRun(ctx, dir, read)
 }
 
 // LogOptions say what of a run's logs is wanted.
@@ -151,6 +155,9 @@ func followRun(ctx context.Context, dir string, read func() error) (Info, error)
 		}
 		if in.State.Over() {
 			return in, nil
+		}
+		if errors.Is(in.Err, errNoRun) {
+			return in, fmt.Errorf("run %s was deleted: %w", in.ID, in.Err)
 		}
 		select {
 		case <-ctx.Done():

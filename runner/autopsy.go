@@ -2,6 +2,7 @@ package runner
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -51,6 +52,10 @@ func (a *agent) autopsy(e rankExit) (rec protocol.ExitRecord, failed bool) {
 	}
 	if rec.Code == protocol.CodeCancelled && a.ending.state == Cancelled {
 		return rec, false
+	}
+	rec.Secondary = rec.Secondary || rec.Code == protocol.CodeSecondary
+	if rec.Code == protocol.CodeCancelled && e.rank.told == 0 && !rec.Secondary {
+		rec.Cause = cmp.Or(rec.Cause, "was told to stop") + ", not by its agent but from outside"
 	}
 	if rec.TSNanos == 0 {
 		rec.TSNanos = e.at.UnixNano()
@@ -110,6 +115,9 @@ func (a *agent) guess(rec protocol.ExitRecord, tail []byte) string {
 		return "was ended by " + rec.Signal
 	}
 	s := fmt.Sprintf("ended with exit code %d", rec.Code)
+	if rec.Code == protocol.CodeSecondary {
+		s = "ended because another rank or its agent did"
+	}
 	if line := crashLine(tail); line != "" {
 		s += ": " + line
 	} else if n := len(rec.LogTail); n > 0 {

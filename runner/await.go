@@ -85,11 +85,11 @@ func (a *agent) await(ctx context.Context, life <-chan string) (State, string) {
 		if reason, ok := cancelRequest(a.dir); ok {
 			return Cancelled, reason
 		}
-		if n%beatEvery != 0 {
-			continue
+		if a.gone = a.removed(); a.gone {
+			return Cancelled, directoryGone + " while it waited"
 		}
-		if err := beat(a.dir, n/beatEvery); errors.Is(err, fs.ErrNotExist) {
-			return Cancelled, "its directory was deleted while it waited"
+		if n%beatEvery == 0 {
+			_ = beat(a.dir, n/beatEvery) // the next one may succeed
 		}
 	}
 	a.started = time.Now().UTC() // the wait is not part of how long it took

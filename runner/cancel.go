@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"syscall"
 	"time"
@@ -11,8 +12,12 @@ import (
 	"boost-tui/runner/protocol"
 )
 
+// killPatience is how long an agent on this machine may take to end a run before it is killed itself.
+const killPatience = cancelPatience
+
 // Cancel ends a run, wherever it runs, and waits until it is over or the context ends. It leaves a
-// request in the run's directory, which its agent finds within a second.
+// request in the run's directory, which its agent finds within a second. An agent of this machine that is stopped
+// is woken, and one that does not end the run in time is killed; its ranks then leave by themselves.
 func Cancel(ctx context.Context, s *Store, id, reason string) (Info, error) {
 	in, err := s.Load(id)
 	if err != nil {
@@ -22,14 +27,27 @@ func Cancel(ctx context.Context, s *Store, id, reason string) (Info, error) {
 		return in, fmt.Errorf("run %s is not running: it is %s", in.ID, in.State)
 	}
 	asked := requestCancel(in.Dir, reason)
-	if agent, err := readAgent(in.Dir); err == nil && agent.look(here()) == alive {
+	agent, err := readAgent(in.Dir)
+	local := err == nil && agent.look(here()) == alive
+	if local {
 		// The request alone would do, unless it could not be written.
-		if err := agent.signal(syscall.SIGTERM); err != nil && asked != nil {
+		if err := agent.wake(syscall.SIGTERM); err != nil && asked != nil {
 			return in, fmt.Errorf("cancel run %s: %w", in.ID, errors.Join(asked, err))
 		}
 	} else if asked != nil {
 		return in, fmt.Errorf("cancel run %s: %w", in.ID, asked)
 	}
+	var kill <-chan time.Time
+	if local {
+		limit := time.NewTimer(killPatience)
+		defer limit.Stop()
+		kill = limit.C
+	}
+	return awaitEnd(ctx, in, kill, func() error { return agent.wake(syscall.SIGKILL) })
+}
+
+// awaitEnd blocks until the run is over; when the time to kill comes first, it kills.
+func awaitEnd(ctx context.Context, in Info, kill <-chan time.Time, end func() error) (Info, error) {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	for {
@@ -39,6 +57,12 @@ func Cancel(ctx context.Context, s *Store, id, reason string) (Info, error) {
 		select {
 		case <-ctx.Done():
 			return in, fmt.Errorf("run %s was asked to end and has not yet: %w", in.ID, ctx.Err())
+		case <-kill:
+			kill = nil
+			if err := end(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+				return in, fmt.Errorf("kill the agent of run %s: %w", in.ID, err)
+			}
+			waitExits(in.Dir, in.Run.World(), lastWords)
 		case <-tick.C:
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
@@ -35,8 +36,6 @@ func (a *agent) verdict() (State, string) {
 		return a.ending.state, a.ending.cause
 	case len(a.ended) == 0:
 		return Finished, ""
-	case allCancelled(a.ended):
-		return Cancelled, "its ranks were told to stop by a signal that was not their agent's"
 	}
 	return Failed, a.blame()
 }
@@ -57,6 +56,9 @@ func (a *agent) finish(state State, cause string) error {
 	if a.events != nil {
 		a.diskTrouble(a.events.Close())
 		a.events = nil
+	}
+	if a.gone {
+		return fmt.Errorf("run %s: %s: %s", a.run.ID, state, cause)
 	}
 	slices.SortFunc(a.results, func(x, y RankExit) int { return cmp.Compare(x.Rank, y.Rank) })
 	r := Result{State: state, Cause: cause, Ranks: a.results, Started: a.started, Ended: time.Now().UTC()}
@@ -86,6 +88,9 @@ func (a *agent) saveAll() error {
 
 // save writes a record now, or keeps it to try again.
 func (a *agent) save(rec protocol.ExitRecord) {
+	if a.gone {
+		return
+	}
 	if err := protocol.WriteExit(a.dir, rec); err != nil {
 		a.diskTrouble(err)
 		a.unsaved = append(a.unsaved, rec)

@@ -9,7 +9,6 @@ import (
 	"os"
 	"runtime"
 	"strconv"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -42,6 +41,13 @@ type rank struct {
 	proc  *os.Process
 	spec  *os.File // write end of its stdin: its lifeline
 	told  syscall.Signal
+	ended bool // its agent has heard of its end
+}
+
+// stopped reports whether the rank is stopped (SIGSTOP, a debugger).
+func (r *rank) stopped() bool {
+	st, err := procStat(r.proc.Pid)
+	return err == nil && !r.ended && (st.state == 'T' || st.state == 't')
 }
 
 // rankExit is a rank's end as the system reports it.
@@ -127,7 +133,7 @@ func (c *crew) startRank(i int, door *os.File) error {
 	s := protocol.RankSpec{
 		RunDir: c.dir, Rank: i, World: c.run.World(), LocalRank: i, LocalWorld: c.run.World(), Threads: c.threads,
 		Rendezvous: c.door.Addr().String(), Secret: c.secret, Experiment: c.run.Experiment, Version: c.o.Version,
-		SegmentFD: protocol.NoFD, BoardFD: protocol.NoFD, ListenerFD: protocol.NoFD,
+		SegmentFD: protocol.NoFD, BoardFD: protocol.NoFD, ListenerFD: protocol.NoFD, LauncherFD: protocol.NoFD,
 	}
 	files := []*os.File{stdin, log, log}
 	give := func(f *os.File, fd *int) {
@@ -141,8 +147,11 @@ func (c *crew) startRank(i int, door *os.File) error {
 	if i == 0 {
 		give(door, &s.ListenerFD)
 	}
+	if c.o.Foreground && c.o.Lifeline == nil {
+		give(os.Stdin, &s.LauncherFD)
+	}
 	argv := []string{c.o.Binary, "rank", "--run", c.dir, "--rank", strconv.Itoa(i)}
-	attr := &os.ProcAttr{Dir: "/", Env: c.environment(), Files: files}
+	attr := &os.ProcAttr{Dir: "/", Env: environment(os.Environ(), c.threads), Files: files}
 	proc, err := os.StartProcess(c.o.Binary, argv, attr)
 	if err != nil {
 		return errors.Join(err, spec.Close())
@@ -155,27 +164,6 @@ func (c *crew) startRank(i int, door *os.File) error {
 		return err // a rank that is dead already says so by its exit
 	}
 	return nil
-}
-
-// passed are the variables that a rank inherits besides BOOST_*: where programs, libraries and temporary
-// files are, the language, and what steers the libraries of devices. The rest of a login
-// session is no business of a rank, so that two runs differ in their experiments alone.
-var passed = map[string]bool{
-	"PATH": true, "HOME": true, "USER": true, "LOGNAME": true, "LANG": true, "TZ": true, "TMPDIR": true,
-	"LD_LIBRARY_PATH": true, "GODEBUG": true, "GOTRACEBACK": true, "GOMEMLIMIT": true, "GOCOVERDIR": true,
-}
-
-func (c *crew) environment() []string {
-	var env []string
-	for _, v := range os.Environ() {
-		name, _, _ := strings.Cut(v, "=")
-		if passed[name] || strings.HasPrefix(name, "BOOST_") || strings.HasPrefix(name, "LC_") ||
-			strings.HasPrefix(name, "CUDA_") || strings.HasPrefix(name, "NCCL_") || strings.HasPrefix(name, "SLURM_") {
-			env = append(env, v)
-		}
-	}
-	n := strconv.Itoa(c.threads)
-	return append(env, "OMP_NUM_THREADS="+n, "OPENBLAS_NUM_THREADS="+n, "MKL_NUM_THREADS="+n, "BLIS_NUM_THREADS="+n)
 }
 
 // wait reports the end of a rank.
@@ -195,6 +183,13 @@ func (c *crew) signal(sig syscall.Signal) {
 		if err := r.proc.Signal(sig); err == nil {
 			r.told = sig
 		}
+	}
+}
+
+// wake lets ranks that are stopped hear what they were told.
+func (c *crew) wake() {
+	for _, r := range c.ranks {
+		_ = r.proc.Signal(syscall.SIGCONT) // one that has ended needs no waking
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -93,6 +95,46 @@ func listed(infos []Info) ([]Info, []error) {
 	return kept, errs
 }
 
+// joined is several errors in one line.
+type joined []error
+
+func (j joined) Error() string {
+	var texts []string
+	for _, err := range j {
+		texts = append(texts, err.Error())
+	}
+	return strings.Join(texts, "; ")
+}
+
+func (j joined) Unwrap() []error { return j }
+
+// join is errors.Join for what is shown in one line.
+func join(errs ...error) error {
+	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+	switch len(errs) {
+	case 0:
+		return nil
+	case 1:
+		return errs[0]
+	}
+	return joined(errs)
+}
+
+// Problem is what of the run could not be read, short enough for a list: the first of Err's, and how many more
+// there are. Empty where everything could be.
+func (in *Info) Problem() string {
+	if in.Err == nil {
+		return ""
+	}
+	more := ""
+	err := in.Err
+	var all joined
+	if errors.As(err, &all) {
+		err, more = all[0], fmt.Sprintf(", and %d more", len(all)-1)
+	}
+	return clean(err.Error(), 60) + more
+}
+
 // errNoRun marks a directory without run.json: not ours.
 var errNoRun = errors.New("not a run: it has no " + protocol.RunFile)
 
@@ -123,7 +165,7 @@ func readInfo(dir string, me Process, now time.Time) Info {
 	in.Err = err
 	in.Tags = in.Run.Tags
 	if n, ok, err := readNotes(dir); err != nil {
-		in.Err = errors.Join(in.Err, err)
+		in.Err = join(in.Err, err)
 	} else if ok {
 		in.Tags, in.Note = n.Tags, n.Note
 	}

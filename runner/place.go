@@ -88,10 +88,10 @@ func (local) Start(j Job) (Agents, error) {
 // Cancel implements Agents.
 func (a *localAgent) Cancel(reason string) error {
 	if a.lifeline == nil {
-		return a.cmd.Process.Signal(syscall.SIGTERM)
+		return errors.Join(a.cmd.Process.Signal(syscall.SIGTERM), a.cmd.Process.Signal(syscall.SIGCONT))
 	}
 	_, err := io.WriteString(a.lifeline, clean(reason, 200)+"\n")
-	return err
+	return errors.Join(err, a.cmd.Process.Signal(syscall.SIGCONT)) // one that is stopped would not hear it
 }
 
 // Kill implements Agents.

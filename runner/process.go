@@ -92,6 +92,11 @@ func (p Process) signal(sig unix.Signal) error {
 	return nil
 }
 
+// wake sends a signal and lets a process that is stopped hear it.
+func (p Process) wake(sig unix.Signal) error {
+	return errors.Join(p.signal(sig), p.signal(unix.SIGCONT))
+}
+
 type stat struct {
 	state      byte
 	startTicks uint64

@@ -268,7 +268,7 @@ func TestCancelFromAfar(t *testing.T) {
 	if err := requestCancel(h.Dir, "from\x1b[31m afar\nand more"); err != nil {
 		t.Fatal(err)
 	}
-	if in := wait(t, h); in.State != Cancelled || in.Cause != "from afar" && in.Cause != "from afarand more" {
+	if in := wait(t, h); in.State != Cancelled || in.Cause != "from afar and more" {
 		t.Fatalf("%s: %q", in.State, in.Cause)
 	}
 }

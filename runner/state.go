@@ -1,14 +1,12 @@
 package runner
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"syscall"
 	"time"
 
@@ -18,6 +16,9 @@ import (
 // staleAfter is the age of a heartbeat from which an agent that cannot be looked at counts as dead. It
 // beats once a second; network file systems show a change seconds later.
 const staleAfter = 15 * time.Second
+
+// staleHere is that age on the machine that the run is of, where no agent is named that could be looked at.
+const staleHere = 3 * time.Second
 
 // judge works out the state from what lies in the directory and, on its own host, from the process table.
 func (in *Info) judge(me Process, now time.Time) {
@@ -30,7 +31,7 @@ func (in *Info) judge(me Process, now time.Time) {
 		}
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
-		in.Err = errors.Join(in.Err, err)
+		in.Err = join(in.Err, err)
 		in.State, in.Cause = Lost, "its result cannot be read"
 		return
 	}
@@ -39,17 +40,21 @@ func (in *Info) judge(me Process, now time.Time) {
 		in.judgeUnstarted(me, now)
 		return
 	}
+	patience := staleAfter
+	if err != nil && in.Run.Host == me.Host { // its own file system shows a heartbeat at once
+		patience = staleHere
+	}
 	switch agent.look(me) {
 	case alive:
 		in.judgeLooked()
 	case dead:
 		in.judgeAbandoned(fmt.Sprintf("its agent (process %d on %s) is gone", agent.PID, clean(agent.Host, 64)))
 	default:
-		if age, ok := heartbeatAge(in.Dir, now); ok && age < staleAfter {
+		if age, ok := heartbeatAge(in.Dir, now); ok && age < patience {
 			in.judgeLooked()
 			return
 		}
-		in.judgeAbandoned("its agent has shown no sign of life for more than " + staleAfter.String())
+		in.judgeAbandoned("its agent has shown no sign of life for more than " + patience.String())
 	}
 }
 
@@ -80,7 +85,11 @@ func (in *Info) judgeUnstarted(me Process, now time.Time) {
 func (in *Info) judgeAbandoned(why string) {
 	exits, err := readExits(in.Dir)
 	if err != nil {
-		in.Err = errors.Join(in.Err, err)
+		in.Err = join(in.Err, err)
+	}
+	if reason, asked := cancelRequest(in.Dir); asked {
+		in.State, in.Cause = Cancelled, reason+"; "+why
+		return
 	}
 	if len(exits) == 0 && waiting(in.Dir) {
 		in.State, in.Cause = Lost, why+"; it waited for "+in.Run.After
@@ -90,7 +99,7 @@ func (in *Info) judgeAbandoned(why string) {
 		in.State, in.Cause = Lost, why+", and no rank left a record"
 		return
 	}
-	if allCancelled(exits) {
+	if allTold(exits) {
 		in.State, in.Cause = Cancelled, why+"; its ranks were told to stop"
 		return
 	}
@@ -116,96 +125,21 @@ type agentFile struct {
 	Started time.Time `json:"started"`
 }
 
-// readAgent reads which process looks after the run. One that cannot be understood (cut off, newer)
-// gives a Process that lives elsewhere: its heartbeat then decides.
+// readAgent reads which process looks after the run. One that cannot be understood (cut off, empty, newer)
+// gives a Process that nothing is known of and an error: its heartbeat then decides.
 func readAgent(dir string) (Process, error) {
 	data, err := protocol.ReadFile(filepath.Join(dir, protocol.AgentFile), maxFileBytes)
 	if err != nil {
 		return Process{}, err
 	}
 	var a agentFile
-	if json.Unmarshal(data, &a) != nil {
-		return Process{}, nil
+	if err := json.Unmarshal(data, &a); err != nil {
+		return Process{}, fmt.Errorf("%s is damaged: %w", protocol.AgentFile, err)
+	}
+	if a.PID <= 0 {
+		return Process{}, fmt.Errorf("%s is damaged: it names no process", protocol.AgentFile)
 	}
 	return a.Process, nil
-}
-
-// readExits reads the exit records that are there, by rank. Damaged ones are left out.
-func readExits(dir string) ([]protocol.ExitRecord, error) {
-	entries, err := os.ReadDir(protocol.ExitDir(dir))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the exit records: %w", err)
-	}
-	var exits []protocol.ExitRecord
-	var errs []error
-	for _, e := range entries {
-		var rank int
-		if _, err := fmt.Sscanf(e.Name(), "r%05d.json", &rank); err != nil {
-			continue
-		}
-		rec, err := protocol.ReadExit(dir, rank)
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		exits = append(exits, rec)
-	}
-	return exits, errors.Join(errs...)
-}
-
-// primary is the record of the rank that ended the run: the earliest failure that was no answer to another one.
-func primary(exits []protocol.ExitRecord) protocol.ExitRecord {
-	return slices.MinFunc(exits, func(a, b protocol.ExitRecord) int {
-		return cmp.Or(
-			compareBool(a.OK(), b.OK()),
-			compareBool(a.Secondary, b.Secondary),
-			cmp.Compare(a.TSNanos, b.TSNanos),
-			cmp.Compare(a.Rank, b.Rank))
-	})
-}
-
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return 1
-	}
-	return -1
-}
-
-func allSecondary(exits []protocol.ExitRecord) bool {
-	return !slices.ContainsFunc(exits, func(e protocol.ExitRecord) bool { return !e.Secondary && !e.OK() })
-}
-
-// allCancelled reports that every one of the ranks stopped between two steps because it was told to.
-func allCancelled(exits []protocol.ExitRecord) bool {
-	return !slices.ContainsFunc(exits, func(e protocol.ExitRecord) bool { return e.Code != protocol.CodeCancelled })
-}
-
-// describe is a rank's end in one line: which, how, where.
-func describe(e protocol.ExitRecord) string {
-	s := fmt.Sprintf("rank %d", e.Rank)
-	switch {
-	case e.Cause != "":
-		s += ": " + clean(e.Cause, maxLineRunes)
-	case e.Signal != "":
-		s += " was ended by " + clean(e.Signal, 20)
-	default:
-		s += fmt.Sprintf(" ended with exit code %d", e.Code)
-	}
-	switch op := clean(e.Operation, 120); {
-	case e.Step > 0 && op != "":
-		s += fmt.Sprintf(" (step %d, %s)", e.Step, op)
-	case e.Step > 0:
-		s += fmt.Sprintf(" (step %d)", e.Step)
-	case op != "":
-		s += fmt.Sprintf(" (before the first step, %s)", op)
-	}
-	return s
 }
 
 func inode(st fs.FileInfo) int64 {

@@ -159,6 +159,12 @@ func renameNew(from, to string) error {
 	return os.Rename(from, to) // onto a directory that appeared meanwhile this fails: it is not empty
 }
 
+// noRun says that no run has an id; it is fs.ErrNotExist.
+type noRun string
+
+func (e noRun) Error() string        { return string(e) }
+func (e noRun) Is(target error) bool { return target == fs.ErrNotExist }
+
 // Find completes a prefix of an id (or takes the path of a run's directory in this store). An ambiguous
 // prefix is an error that lists what fits.
 func (s *Store) Find(prefix string) (string, error) {
@@ -190,7 +196,7 @@ func (s *Store) Find(prefix string) (string, error) {
 	case len(fit) == 1:
 		return fit[0], nil
 	case len(fit) == 0:
-		return "", fmt.Errorf("no run %q in %s: %w; `boost-tui runs` lists them", prefix, s.Root, fs.ErrNotExist)
+		return "", noRun(fmt.Sprintf("no run %q in %s; `boost-tui runs` lists them", prefix, s.Root))
 	}
 	return "", fmt.Errorf("%q fits %d runs (%s): say more of the id", prefix, len(fit), strings.Join(fit[:min(len(fit), 3)], ", "))
 }

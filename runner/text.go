@@ -24,7 +24,7 @@ func clean(s string, limit int) string {
 		r, size := utf8.DecodeRuneInString(s[i:])
 		i += size
 		switch {
-		case r == '\t':
+		case r == '\t', r == '\n':
 			r = ' '
 		case r == utf8.RuneError, unicode.Is(unicode.Bidi_Control, r):
 			r = '?'

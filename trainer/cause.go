@@ -21,6 +21,38 @@ var ErrCancelled = fmt.Errorf("cancelled: %w", context.Canceled)
 // ExitFailed is the exit code of a rank that failed.
 const ExitFailed = 1
 
+// followed is the error of a rank that ended because of another one, or of the agent.
+type followed struct {
+	cause *cause
+	here  error // what that looked like on this rank
+}
+
+func (f *followed) Error() string { return fmt.Sprintf("%s (here: %v)", f.cause.describe(), f.here) }
+
+func (f *followed) Unwrap() error { return f.here }
+
+// ExitCode is the code with which a rank's process exits after Run gave err.
+func ExitCode(err error) int {
+	var f *followed
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, ErrCancelled):
+		return protocol.CodeCancelled
+	case errors.As(err, &f):
+		return protocol.CodeSecondary
+	}
+	return ExitFailed
+}
+
+// exitCode is that of a rank that ends for this cause.
+func (c *cause) exitCode(rank int) int {
+	if c.Rank == rank {
+		return ExitFailed
+	}
+	return protocol.CodeSecondary
+}
+
 // nobody is the rank of a cause that is no rank's fault: the agent's death.
 const nobody = -1
 
@@ -112,7 +144,7 @@ func operationOf(err error) string {
 // recordOf is the exit record of this rank for a cause.
 func recordOf(rank, step int, operation string, c *cause) protocol.ExitRecord {
 	e := protocol.ExitRecord{
-		Rank: rank, Code: ExitFailed, Step: step, Operation: operation, TSNanos: time.Now().UnixNano(),
+		Rank: rank, Code: c.exitCode(rank), Step: step, Operation: operation, TSNanos: time.Now().UnixNano(),
 	}
 	if c.Rank == rank {
 		e.Step, e.Operation, e.Cause, e.TSNanos = c.Step, c.Operation, c.Text, c.TSNanos

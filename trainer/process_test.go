@@ -3,11 +3,11 @@ package trainer
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -18,6 +18,8 @@ import (
 	"boost-tui/profiler/flight"
 	"boost-tui/profiler/record"
 	"boost-tui/runner/protocol"
+
+	"golang.org/x/sys/unix"
 )
 
 // envRank makes this test binary a rank, as `boost-tui rank` is one.
@@ -31,14 +33,10 @@ func TestMain(m *testing.M) {
 	if err == nil {
 		err = Run(context.Background(), spec, os.Stdin)
 	}
-	switch {
-	case err == nil:
-		os.Exit(0)
-	case errors.Is(err, ErrCancelled):
-		os.Exit(protocol.CodeCancelled)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
 	}
-	fmt.Fprintln(os.Stderr, err)
-	os.Exit(ExitFailed)
+	os.Exit(ExitCode(err))
 }
 
 // processes are the ranks of a run, each a process, as the agent starts them.
@@ -164,7 +162,7 @@ func TestKilledRankIsNamed(t *testing.T) {
 			other := 1 - victim
 			p.reach(t, other, 3)
 			_ = p.cmds[victim].Process.Kill()
-			if c := p.code(t, other, 5*time.Second); c != ExitFailed {
+			if c := p.code(t, other, 5*time.Second); c != protocol.CodeSecondary {
 				t.Errorf("rank %d exits %d", other, c)
 			}
 			e := p.exit(t, other)
@@ -182,7 +180,7 @@ func TestAgentsDeathEndsRanks(t *testing.T) {
 		l.Close()
 	}
 	for rank := range 2 {
-		if c := p.code(t, rank, 2*time.Second); c != ExitFailed {
+		if c := p.code(t, rank, 2*time.Second); c != protocol.CodeSecondary {
 			t.Errorf("rank %d exits %d", rank, c)
 		}
 		if e := p.exit(t, rank); !e.Secondary || !strings.Contains(e.Cause, "agent died") {
@@ -198,7 +196,7 @@ func TestAgentsDeathEndsBlockedRank(t *testing.T) {
 	_ = p.cmds[1].Process.Signal(syscall.SIGSTOP)
 	time.Sleep(100 * time.Millisecond)
 	p.lines[0].Close()
-	if c := p.code(t, 0, 2*time.Second); c != ExitFailed {
+	if c := p.code(t, 0, 2*time.Second); c != protocol.CodeSecondary {
 		t.Errorf("exits %d", c)
 	}
 	e := p.exit(t, 0)
@@ -217,22 +215,24 @@ func TestTermFinishesTheStep(t *testing.T) {
 		if c := p.code(t, rank, 5*time.Second); c != protocol.CodeCancelled {
 			t.Errorf("rank %d exits %d", rank, c)
 		}
-		if e := p.exit(t, rank); e.Cause != "cancelled" || e.Step != len(lines(t, p.dir, rank)) {
+		if e := p.exit(t, rank); e.Cause != "was told to stop by SIGTERM" || e.Secondary || e.Step != len(lines(t, p.dir, rank)) {
 			t.Errorf("rank %d: %+v", rank, e)
 		}
 	}
 }
 
 func TestFullDiskIsSaid(t *testing.T) {
-	if _, err := os.Stat("/dev/full"); err != nil {
-		t.Skip("no /dev/full")
-	}
 	p := &job{e: small(t, nil)}
 	p.prepare = func(dir string) {
-		if err := os.MkdirAll(dir+"/steps", 0o755); err != nil {
+		steps := filepath.Dir(record.StepsPath(dir, 0))
+		if err := os.MkdirAll(steps, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Symlink("/dev/full", record.StepsPath(dir, 0)); err != nil {
+		if err := unix.Mount("tmpfs", steps, "tmpfs", 0, "size=4k"); err != nil {
+			t.Skipf("a small file system cannot be mounted here (%v): run this as root", err)
+		}
+		t.Cleanup(func() { _ = unix.Unmount(steps, unix.MNT_DETACH) })
+		if err := os.WriteFile(filepath.Join(steps, "ballast"), make([]byte, 4096), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}

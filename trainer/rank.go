@@ -16,6 +16,7 @@ import (
 	"boost-tui/runner/protocol"
 	"boost-tui/trainer/data"
 	"boost-tui/trainer/mesh"
+	"boost-tui/trainer/rendezvous"
 )
 
 // EnvCheck names the variable that puts kernels/check between the step and its device when it is "1":
@@ -73,6 +74,7 @@ func run(ctx context.Context, spec protocol.RankSpec, lifeline io.Reader, w worl
 	defer r.disarm()
 	defer r.watchLifeline(lifeline, r.where)()
 	defer r.watchSignals(ctx)()
+	defer r.watchLauncher(spec.LauncherFD, r.where)()
 
 	watching, stopWatching := context.WithCancel(context.Background())
 	defer stopWatching()
@@ -152,7 +154,7 @@ func (r *rank) conclude(ctx context.Context, err error) error {
 		if _, e := r.link.stopAfter(context.Background(), step); e != nil {
 			r.logf("tell the other ranks to stop: %v", e)
 		}
-		r.write(protocol.ExitRecord{Rank: r.spec.Rank, Code: protocol.CodeCancelled, Cause: "cancelled", Step: step, TSNanos: time.Now().UnixNano()})
+		r.write(r.stoppedRecord())
 		r.logf("cancelled after step %d", step)
 		return ErrCancelled
 	}
@@ -161,17 +163,38 @@ func (r *rank) conclude(ctx context.Context, err error) error {
 	if c == nil && (symptom(err) || r.link.lost()) {
 		c = r.known(tellLimit)
 	}
+	if c == nil && r.spec.Rank != 0 && errors.Is(err, rendezvous.ErrLost) {
+		c = &cause{Rank: 0, Text: "it could not be reached: " + oneLine(err.Error()), TSNanos: time.Now().UnixNano()}
+		r.fail(c, failedLimit)
+	}
 	if c == nil {
 		c = r.link.publish(&cause{Rank: r.spec.Rank, Step: step, Operation: operation, Text: oneLine(err.Error()), TSNanos: time.Now().UnixNano()})
 		r.fail(c, failedLimit)
 	}
-	r.write(recordOf(r.spec.Rank, step, operation, c))
+	rec := recordOf(r.spec.Rank, step, operation, c)
+	// Where nobody knows the first cause, a rank that died without a word is the better guess than who missed it.
+	rec.Secondary = rec.Secondary || symptom(err)
+	r.write(rec)
 	if c.Rank == r.spec.Rank {
 		r.logf("failed at step %d: %v", step, err)
 		return err
 	}
 	r.logf("ends at step %d because %s", step, c.describe())
-	return fmt.Errorf("%s (here: %w)", c.describe(), err)
+	return &followed{cause: c, here: err}
+}
+
+// stoppedRecord is the exit record of a rank that stops because it was told to, or with those that were.
+func (r *rank) stoppedRecord() protocol.ExitRecord {
+	rec := protocol.ExitRecord{Rank: r.spec.Rank, Code: protocol.CodeCancelled, TSNanos: time.Now().UnixNano()}
+	if rec.Step, rec.Operation = r.where(); rec.Step == 0 {
+		rec.Operation = "starting up"
+	}
+	if by := r.told(); by != "" {
+		rec.Cause = "was told to stop by " + by
+	} else {
+		rec.Secondary, rec.Cause = true, "stopped because another rank was told to"
+	}
+	return rec
 }
 
 // cancelled tells a wanted end from a failure: also where the ranks that stopped in time left this

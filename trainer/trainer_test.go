@@ -157,7 +157,7 @@ func TestAllRecordsNameTheCulprit(t *testing.T) {
 		if e != nil {
 			t.Fatal(e)
 		}
-		if rec.Code != ExitFailed || rec.Secondary != (rank != 2) || !strings.Contains(rec.Cause, "broke") {
+		if code := map[bool]int{true: ExitFailed, false: protocol.CodeSecondary}[rank == 2]; rec.Code != code || rec.Secondary != (rank != 2) || !strings.Contains(rec.Cause, "broke") {
 			t.Errorf("rank %d: %+v", rank, rec)
 		}
 		if rank == 2 && (rec.Step != 4 || rec.Operation != "optimizer.optimizer/adamw") {
@@ -236,7 +236,8 @@ func TestCancelFinishesTheStep(t *testing.T) {
 			var counts []int
 			for rank, err := range j.errs {
 				rec, e := protocol.ReadExit(j.dir, rank)
-				if !errors.Is(err, ErrCancelled) || e != nil || rec.Code != protocol.CodeCancelled || rec.Cause != "cancelled" {
+				if !errors.Is(err, ErrCancelled) || e != nil || rec.Code != protocol.CodeCancelled ||
+					rec.Secondary == told(rank) || told(rank) && rec.Cause != "was told to stop by its caller" {
 					t.Errorf("rank %d: %v, %+v, %v\n%s", rank, err, rec, e, j.logs[rank].String())
 				}
 				counts = append(counts, len(lines(t, j.dir, rank)))

@@ -2,9 +2,10 @@ package trainer
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
-	"os/signal"
+	"path/filepath"
 	"sync"
 	"syscall"
 	"time"
@@ -34,9 +35,9 @@ type ending struct {
 	first   *cause
 	comms   []kernels.Comm
 	looping bool
-	asked   bool // this rank was told to stop
-	stopAt  int  // the last step, agreed on by all; −1: none
-	written bool // the exit record
+	asked   string // who told this rank to stop: a signal's name; "": nobody
+	stopAt  int    // the last step, agreed on by all; −1: none
+	written bool   // the exit record
 	hard    *time.Timer
 }
 
@@ -49,7 +50,7 @@ func (e *ending) fail(c *cause, limit time.Duration) {
 	}
 	e.first = c
 	close(e.failed)
-	e.hard = time.AfterFunc(limit, func() { e.exit(ExitFailed) })
+	e.hard = time.AfterFunc(limit, func() { e.exit(c.exitCode(e.spec.Rank)) })
 	e.cancel(c)
 	for _, comm := range e.comms {
 		// One that cannot be aborted leaves the rank stuck, and then the timer ends it.
@@ -89,10 +90,10 @@ func (e *ending) known(wait time.Duration) *cause {
 
 // ask notes that this rank was told to stop. Before the loop that ends it at once; in the loop the
 // step under way is finished first.
-func (e *ending) ask() {
+func (e *ending) ask(by string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.asked = true
+	e.asked = by
 	if !e.looping {
 		e.cancel(ErrCancelled)
 	}
@@ -121,10 +122,17 @@ func (e *ending) enter() {
 func (e *ending) stops() (asked bool, last int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.asked, e.stopAt
+	return e.asked != "", e.stopAt
 }
 
-// write leaves the exit record, once.
+// told is who told this rank to stop; empty: nobody.
+func (e *ending) told() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.asked
+}
+
+// write leaves the exit record, once. On a full disk it takes the room that is kept for such words.
 func (e *ending) write(rec protocol.ExitRecord) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -132,7 +140,13 @@ func (e *ending) write(rec protocol.ExitRecord) {
 		return
 	}
 	e.written = true
-	if err := protocol.WriteExit(e.spec.RunDir, rec); err != nil {
+	err := protocol.WriteExit(e.spec.RunDir, rec)
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		if os.Remove(filepath.Join(e.spec.RunDir, protocol.ReserveFile)) == nil {
+			err = protocol.WriteExit(e.spec.RunDir, rec)
+		}
+	}
+	if err != nil {
 		e.say("%v", err) // the agent writes one from what it sees
 	}
 }
@@ -143,31 +157,6 @@ func (e *ending) disarm() {
 	defer e.mu.Unlock()
 	if e.hard != nil {
 		e.hard.Stop()
-	}
-}
-
-// watchSignals turns SIGTERM, SIGINT and the end of the caller's context into a request to stop. The
-// function it returns ends the watching.
-func (e *ending) watchSignals(ctx context.Context) (stop func()) {
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
-	done, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		select {
-		case s := <-signals:
-			e.say("told to stop (%v): finishing the step", s)
-		case <-ctx.Done():
-		case <-done:
-			return
-		}
-		e.ask()
-		<-done
-	}()
-	return func() {
-		signal.Stop(signals)
-		close(done)
-		<-ended
 	}
 }
 

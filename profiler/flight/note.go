@@ -30,6 +30,7 @@ type Note struct {
 	PID   int
 	Step  int // from 1; 0 before the first step
 	State State
+	Seq   uint64        // of the notes of its kind; another one is another operation, even under the same label
 	Label kernels.Label // text longer than the slot is cut
 }
 
@@ -115,19 +116,19 @@ func (t *track) mark(st State) {
 const readTries = 1000
 
 // get reads the published note: never half of one and half of another.
-func (t *track) get() (kernels.Label, State) {
+func (t *track) get() (kernels.Label, State, uint64) {
 	for range readTries {
 		v := t.published.Load()
 		st := State(v & stateMask)
 		if st == Nothing {
-			return kernels.Label{}, Nothing
+			return kernels.Label{}, Nothing, 0
 		}
 		l := t.copies[v>>stateBits&1].label()
 		if t.published.Load()>>stateBits == v>>stateBits {
-			return l, st
+			return l, st, v >> stateBits
 		}
 	}
-	return kernels.Label{}, Nothing
+	return kernels.Label{}, Nothing, 0
 }
 
 // label decodes a note. What a rank wrote is data: lengths are bounded and the text is made printable.
@@ -165,10 +166,10 @@ func (b *Board) Read(rank int) (Note, error) {
 		return Note{}, nil
 	}
 	n := Note{PID: int(s.pid.Load()), Step: max(0, int(s.step.Load()))}
-	if l, st := s.group.get(); st == Waiting {
-		n.Label, n.State = l, st
+	if l, st, seq := s.group.get(); st == Waiting {
+		n.Label, n.State, n.Seq = l, st, seq
 		return n, nil
 	}
-	n.Label, n.State = s.op.get()
+	n.Label, n.State, n.Seq = s.op.get()
 	return n, nil
 }

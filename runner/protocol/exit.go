@@ -32,6 +32,10 @@ type ExitRecord struct {
 // CodeCancelled is the exit code of a rank that was told to stop and did so between two steps.
 const CodeCancelled = 130
 
+// CodeSecondary is the exit code of a rank that ended only because another one, or its agent, did. It says so even
+// where the rank cannot write its record.
+const CodeSecondary = 4
+
 // OK reports an end without a failure.
 func (e ExitRecord) OK() bool { return e.Code == 0 && e.Signal == "" }
 

@@ -11,6 +11,8 @@ import (
 	"syscall"
 
 	"boost-tui/internal/regular"
+
+	"golang.org/x/sys/unix"
 )
 
 // Files of a run directory that are not measurements.
@@ -43,7 +45,24 @@ func ExitPath(runDir string, rank int) string {
 
 // WriteFile replaces a file as a whole: a reader, a crash or a full disk sees the old content or the
 // new, never a part. The new content is on the disk before the name points to it.
-func WriteFile(path string, data []byte) error {
+func WriteFile(path string, data []byte) error { return writeAside(path, data, os.Rename) }
+
+// WriteNew is WriteFile for a name that must be free: errors.Is(err, fs.ErrExist) when it is not. Of several
+// that try at once one succeeds, and nobody ever sees a part of the file.
+func WriteNew(path string, data []byte) error {
+	return writeAside(path, data, func(tmp, path string) error {
+		err := unix.Renameat2(unix.AT_FDCWD, tmp, unix.AT_FDCWD, path, unix.RENAME_NOREPLACE)
+		if !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOSYS) {
+			return err
+		}
+		if err := os.Link(tmp, path); err != nil { // NFS knows no such rename
+			return err
+		}
+		return os.Remove(tmp)
+	})
+}
+
+func writeAside(path string, data []byte, place func(tmp, path string) error) error {
 	var b [6]byte
 	if _, err := rand.Read(b[:]); err != nil {
 		return err
@@ -59,7 +78,7 @@ func WriteFile(path string, data []byte) error {
 	}
 	err = errors.Join(err, f.Close())
 	if err == nil {
-		err = os.Rename(tmp, path)
+		err = place(tmp, path)
 	}
 	if err != nil {
 		return errors.Join(fmt.Errorf("write %s: %w", path, bare(err)), ignoreMissing(os.Remove(tmp)))

@@ -51,6 +51,9 @@ type RankSpec struct {
 	SegmentFD  int `json:"segment_fd"`
 	BoardFD    int `json:"board_fd"`
 	ListenerFD int `json:"listener_fd"`
+	// LauncherFD hangs up when the program in front is gone; it is watched, never read. NoFD where nobody stands
+	// in front; 0, the rank's own stdin, is none either.
+	LauncherFD int `json:"launcher_fd"`
 }
 
 // Check says whether the spec can be followed.
@@ -66,7 +69,7 @@ func (s RankSpec) Check() error {
 		return fmt.Errorf("rank specification: local rank %d of %d", s.LocalRank, s.LocalWorld)
 	case s.Threads < 1 || s.Threads > 1<<16:
 		return fmt.Errorf("rank specification: %d threads", s.Threads)
-	case s.SegmentFD < NoFD || s.BoardFD < NoFD || s.ListenerFD < NoFD:
+	case s.SegmentFD < NoFD || s.BoardFD < NoFD || s.ListenerFD < NoFD || s.LauncherFD < NoFD:
 		return errors.New("rank specification: bad descriptor")
 	}
 	return nil

@@ -33,6 +33,15 @@ type Client struct {
 // ErrClosed says that this side closed the connection.
 var ErrClosed = errors.New("rendezvous: closed")
 
+// ErrLost says that the connection to the server could not be made or broke: rank 0, which holds it, has left or
+// died, or its host is cut off. Whoever sees it is not the first to fail.
+var ErrLost = errors.New("the rendezvous is lost")
+
+// lostError marks an error as ErrLost without changing its text.
+type lostError struct{ error }
+
+func (e lostError) Unwrap() []error { return []error{ErrLost, e.error} }
+
 // A server that is not there yet is tried again after redial. Rank 0's socket listens before any rank
 // is started on its host, so after redialLimit it is not late but gone.
 const (
@@ -57,7 +66,7 @@ func Dial(ctx context.Context, addr string, o Options) (*Client, error) {
 			return newClient(ctx, conn, o)
 		}
 		if ctx.Err() != nil || time.Now().After(giveUp) {
-			return nil, fmt.Errorf("rendezvous at %s: %w (is rank 0's host reachable from here?)", addr, err)
+			return nil, lostError{fmt.Errorf("rendezvous at %s: %w (is rank 0's host reachable from here?)", addr, err)}
 		}
 		select {
 		case <-time.After(redial):
@@ -75,8 +84,8 @@ func newClient(ctx context.Context, conn net.Conn, o Options) (*Client, error) {
 	conn.SetDeadline(limit)
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	out, in, err := clientHandshake(conn, []byte(o.Secret), hello{rank: o.Rank, world: o.World, version: o.Version})
-	if !stop() && err == nil {
-		err = context.Cause(ctx)
+	if !stop() {
+		err = context.Cause(ctx) // whatever went wrong came of that
 	}
 	if err != nil {
 		conn.Close()
@@ -100,9 +109,9 @@ func (c *Client) read(in *seal) {
 			case c.closing:
 				c.err = ErrClosed
 			case errors.Is(err, io.EOF):
-				c.err = errors.New("rendezvous: the connection to rank 0 ended: rank 0 has left or died")
+				c.err = lostError{errors.New("rendezvous: the connection to rank 0 ended: rank 0 has left or died")}
 			default:
-				c.err = fmt.Errorf("rendezvous: connection to rank 0: %w", err)
+				c.err = lostError{fmt.Errorf("rendezvous: connection to rank 0: %w", err)}
 			}
 			c.mu.Unlock()
 			return
@@ -204,7 +213,7 @@ func (c *Client) call(ctx context.Context, m message) (message, error) {
 	defer c.forget(m.id)
 
 	if err := c.send(m, limit); err != nil {
-		return message{}, fmt.Errorf("rendezvous: %w", err)
+		return message{}, lostError{fmt.Errorf("rendezvous: %w", err)}
 	}
 	select {
 	case r := <-ch:

@@ -135,7 +135,7 @@ func serverHandshake(rw io.ReadWriter, secret []byte, accept func(hello) error) 
 func clientHandshake(rw io.ReadWriter, secret []byte, h hello) (out, in seal, err error) {
 	b, err := readFrame(rw, maxHandshake)
 	if err != nil {
-		return out, in, fmt.Errorf("no greeting: %w", err)
+		return out, in, lostError{fmt.Errorf("no greeting: %w", err)}
 	}
 	if len(b) != len(greeting)+nonceBytes || string(b[:len(greeting)]) != greeting {
 		return out, in, errors.New("what answers is not a rendezvous of this program")
@@ -146,15 +146,15 @@ func clientHandshake(rw io.ReadWriter, secret []byte, h hello) (out, in seal, er
 	}
 	said := h.append(nil)
 	if err := writeFrame(rw, append(said, prove(secret, labelClient, nonce, said)...)); err != nil {
-		return out, in, err
+		return out, in, lostError{err}
 	}
 	b, err = readFrame(rw, maxHandshake)
 	if errors.Is(err, io.EOF) {
-		// A server says nothing to those who do not know the secret.
-		return out, in, ErrAuth
+		// A server says nothing to those who do not know the secret, nor does one that was killed.
+		return out, in, lostError{ErrAuth}
 	}
 	if err != nil {
-		return out, in, err
+		return out, in, lostError{err}
 	}
 	if len(b) < tagBytes {
 		return out, in, ErrAuth

@@ -1,0 +1,99 @@
+package runner
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"boost-tui/profiler/record"
+	"boost-tui/runner/protocol"
+)
+
+// ending is the decision to end the run before all ranks were through.
+type ending struct {
+	state State // "": none was taken
+	cause string
+	term  <-chan time.Time
+	kill  <-chan time.Time
+}
+
+// Whom nobody waits for any more gets no time to finish a step.
+const (
+	directoryGone = "its directory was deleted"
+	gonePatience  = time.Second
+	goneLooks     = 2 // in a row, so that one hiccup of a file system ends no run
+)
+
+// look is what the agent does again and again while its ranks run.
+func (a *agent) look() {
+	if reason, ok := cancelRequest(a.dir); ok {
+		a.cancel(reason)
+	}
+	if !a.gone && a.removed() {
+		a.gone = true
+		a.cancel(directoryGone)
+		if a.meter != nil {
+			_ = a.meter.stop() // there is nothing left to write to
+			a.meter = nil
+		}
+	}
+	if a.ending.state != "" {
+		return
+	}
+	if cause := a.dog.look(a.crew, time.Now()); cause != "" {
+		a.note(record.EventAlert, "stalled", cause, nil)
+		a.fail(cause)
+	}
+}
+
+// removed reports whether the run's directory is no longer there, or another one is in its place.
+func (a *agent) removed() bool {
+	st, err := os.Stat(a.dir)
+	gone := err == nil && a.held != nil && !os.SameFile(st, a.held)
+	if err == nil {
+		_, err = os.Lstat(filepath.Join(a.dir, protocol.RunFile))
+	}
+	if gone || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESTALE) {
+		a.missing++
+	} else {
+		a.missing = 0
+	}
+	return a.missing >= goneLooks
+}
+
+// signalReason says why a signal ends the run: whoever sent it may have left a request beside it.
+func (a *agent) signalReason() string {
+	if reason, ok := cancelRequest(a.dir); ok {
+		return reason
+	}
+	return "its agent was told to end (SIGTERM)"
+}
+
+// cancel ends the run because somebody wants it.
+func (a *agent) cancel(reason string) {
+	if a.ending.state != "" {
+		return
+	}
+	patience := finishPatience
+	switch reason {
+	case launcherGone:
+		patience = killAfter
+	case directoryGone:
+		patience = gonePatience
+	}
+	a.ending = ending{state: Cancelled, cause: reason, kill: time.After(patience)}
+	a.note(record.EventState, "cancelling", reason, nil)
+	a.crew.signal(syscall.SIGTERM)
+	a.crew.wake()
+}
+
+// fail ends the run because a rank died. The others have a moment to notice by themselves.
+func (a *agent) fail(cause string) {
+	if a.ending.state != "" {
+		return
+	}
+	a.ending = ending{state: Failed, cause: cause, term: time.After(recordPatience), kill: time.After(killAfter)}
+}

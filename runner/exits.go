@@ -1,0 +1,104 @@
+package runner
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+
+	"boost-tui/profiler/record"
+	"boost-tui/runner/protocol"
+)
+
+// Exits reads the exit records that are there, by rank. One that holds no log tail, because no agent was left to
+// complete it, is given the end of the rank's log. Damaged ones are left out, and in the error.
+func Exits(dir string) ([]protocol.ExitRecord, error) {
+	exits, err := readExits(dir)
+	for i, e := range exits {
+		if !e.OK() && len(e.LogTail) == 0 {
+			exits[i].LogTail = lastLines(readTail(record.LogPath(dir, e.Rank)), tailLines)
+		}
+	}
+	return exits, err
+}
+
+// readExits reads the exit records that are there, by rank. Damaged ones are left out.
+func readExits(dir string) ([]protocol.ExitRecord, error) {
+	entries, err := os.ReadDir(protocol.ExitDir(dir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the exit records: %w", err)
+	}
+	var exits []protocol.ExitRecord
+	var errs []error
+	for _, e := range entries {
+		var rank int
+		if _, err := fmt.Sscanf(e.Name(), "r%05d.json", &rank); err != nil {
+			continue
+		}
+		rec, err := protocol.ReadExit(dir, rank)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		exits = append(exits, rec)
+	}
+	return exits, join(errs...)
+}
+
+// primary is the record of the rank that ended the run: the earliest failure that was no answer to another one.
+func primary(exits []protocol.ExitRecord) protocol.ExitRecord {
+	return slices.MinFunc(exits, func(a, b protocol.ExitRecord) int {
+		return cmp.Or(
+			compareBool(a.OK(), b.OK()),
+			compareBool(a.Secondary, b.Secondary),
+			cmp.Compare(a.TSNanos, b.TSNanos),
+			cmp.Compare(a.Rank, b.Rank))
+	})
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
+func allSecondary(exits []protocol.ExitRecord) bool {
+	return !slices.ContainsFunc(exits, func(e protocol.ExitRecord) bool { return !e.Secondary && !e.OK() })
+}
+
+// allTold reports that every one of the ranks stopped between two steps because it was told to itself, as
+// ranks are by their agent.
+func allTold(exits []protocol.ExitRecord) bool {
+	return !slices.ContainsFunc(exits, func(e protocol.ExitRecord) bool { return e.Code != protocol.CodeCancelled || e.Secondary })
+}
+
+// describe is a rank's end in one line: which, how, where.
+func describe(e protocol.ExitRecord) string {
+	s := fmt.Sprintf("rank %d", e.Rank)
+	switch {
+	case e.Cause != "":
+		s += ": " + clean(e.Cause, maxLineRunes)
+	case e.Signal != "":
+		s += " was ended by " + clean(e.Signal, 20)
+	default:
+		s += fmt.Sprintf(" ended with exit code %d", e.Code)
+	}
+	switch op := clean(e.Operation, 120); {
+	case e.Step > 0 && op != "":
+		s += fmt.Sprintf(" (step %d, %s)", e.Step, op)
+	case e.Step > 0:
+		s += fmt.Sprintf(" (step %d)", e.Step)
+	case op != "":
+		s += fmt.Sprintf(" (before the first step, %s)", op)
+	}
+	return s
+}

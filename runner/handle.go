@@ -1,0 +1,233 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"boost-tui/profiler/record"
+	"boost-tui/runner/protocol"
+)
+
+// Handle is a run that this program launched.
+type Handle struct {
+	Run    Run
+	Dir    string
+	agents Agents
+	ended  chan struct{}          // closed when the agents are gone
+	err    error                  // how they ended; read after ended
+	reason atomic.Pointer[string] // for which this program ends it; nil: it does not
+}
+
+const (
+	// startPatience is how long an agent may take to take its run on.
+	startPatience = 20 * time.Second
+	// lastWords is how long ranks may take to write their records after their agent died.
+	lastWords = 2500 * time.Millisecond
+	// cancelPatience is how long an agent may take to end a cancelled run before it is killed itself.
+	cancelPatience = finishPatience + 4*time.Second
+	pollEvery      = 20 * time.Millisecond
+)
+
+// started waits until the agent has taken the run on.
+func (h *Handle) started(ctx context.Context) error {
+	limit := time.NewTimer(startPatience)
+	defer limit.Stop()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if _, err := os.Stat(filepath.Join(h.Dir, protocol.AgentFile)); err == nil {
+			return nil
+		}
+		select {
+		case <-h.ended:
+			in := h.settle()
+			if in.Result != nil && in.State != Failed {
+				return nil // so short that it is over already
+			}
+			return fmt.Errorf("run %s did not start: %s", h.Run.ID, in.Cause)
+		case <-ctx.Done():
+			if h.Run.Foreground {
+				return nil
+			}
+			h.ends(reasonOf(context.Cause(ctx)))
+			return errors.Join(fmt.Errorf("launch run %s: %w", h.Run.ID, ctx.Err()), h.abandon())
+		case <-limit.C:
+			return errors.Join(fmt.Errorf("run %s did not start: its agent took more than %s", h.Run.ID, startPatience), h.abandon())
+		case <-tick.C:
+		}
+	}
+}
+
+// abandon kills an agent that did not start in time and writes down what became of the run.
+func (h *Handle) abandon() error {
+	if err := h.agents.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	<-h.ended
+	h.settle()
+	return nil
+}
+
+// ends notes why this program ends the run, for the case that its agent cannot write it down.
+func (h *Handle) ends(reason string) { h.reason.CompareAndSwap(nil, &reason) }
+
+// Cancel asks the run to end and does not wait for that; Wait does.
+func (h *Handle) Cancel(reason string) error {
+	select {
+	case <-h.ended:
+		return nil
+	default:
+	}
+	h.ends(reason)
+	if err := requestCancel(h.Dir, reason); err == nil {
+		return nil
+	}
+	// The file could not be written (a full disk, say): the agent has other ears.
+	return h.agents.Cancel(reason)
+}
+
+// Follow is Attach for the program that launched the run: the end of the agent ends it too, whatever the
+// directory says.
+func (h *Handle) Follow(ctx context.Context, follow func(record.StepLine)) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	over := make(chan struct{})
+	defer close(over)
+	go func() {
+		select {
+		case <-h.ended:
+			cancel()
+		case <-over:
+		}
+	}()
+	read := stepReader(h.Dir, follow)
+	_, err := followRun(ctx, h.Dir, read)
+	select {
+	case <-h.ended:
+		return read() // what came between the last look and the end
+	default:
+		return err
+	}
+}
+
+// Wait blocks until the run is over and says how it ended. When the context ends first, a foreground
+// run is cancelled and waited for; a detached one goes on, and Wait returns the context's error.
+func (h *Handle) Wait(ctx context.Context) (Info, error) {
+	select {
+	case <-h.ended:
+		return h.settle(), nil
+	case <-ctx.Done():
+	}
+	if !h.Run.Foreground {
+		return readInfo(h.Dir, here(), time.Now()), ctx.Err()
+	}
+	reason := reasonOf(context.Cause(ctx))
+	h.ends(reason)
+	err := h.agents.Cancel(reason)
+	limit := time.NewTimer(cancelPatience)
+	defer limit.Stop()
+	select {
+	case <-h.ended:
+	case <-limit.C:
+		err = errors.Join(err, h.abandon())
+	}
+	if errors.Is(err, os.ErrClosed) || errors.Is(err, os.ErrProcessDone) || errors.Is(err, syscall.EPIPE) {
+		err = nil // it ended by itself in that moment
+	}
+	return h.settle(), err
+}
+
+// reasonOf says why a foreground run is cancelled: the signal that ended the context, in people's words
+// (signal.NotifyContext gives it as text alone), or whatever cause the context was given.
+func reasonOf(cause error) string {
+	const ending = " signal received"
+	switch name, isSignal := strings.CutSuffix(cause.Error(), ending); {
+	case cause == context.Canceled || isSignal && name == syscall.SIGINT.String():
+		return "interrupted"
+	case isSignal && name == syscall.SIGHUP.String():
+		return "its terminal closed"
+	case isSignal && name == syscall.SIGTERM.String():
+		return "boost-tui run was told to end (SIGTERM)"
+	}
+	return cause.Error()
+}
+
+// settle reads how the run ended once its agent is gone. An agent that could not say (it was killed)
+// leaves the last word to the ranks' records, and this program writes the result.
+func (h *Handle) settle() Info {
+	in := readInfo(h.Dir, here(), time.Now())
+	if in.Result != nil || in.Err != nil {
+		if !in.State.Over() { // its agent is gone: nothing goes on, whatever the files say
+			in.State, in.Cause = Lost, "its agent is gone, and its directory cannot be read"
+		}
+		return in
+	}
+	if _, err := readAgent(h.Dir); err == nil && !waiting(h.Dir) { // else it never came to start ranks
+		waitExits(h.Dir, h.Run.World(), lastWords)
+	}
+	exits, err := readExits(h.Dir)
+	r := Result{State: Failed, Cause: "the agent ended before the run did", Started: h.Run.Created, Ended: time.Now().UTC()}
+	if h.err != nil {
+		r.Cause = "the agent ended before the run did: " + h.err.Error()
+	}
+	if line := lastLine(filepath.Join(h.Dir, protocol.AgentLogFile)); line != "" {
+		r.Cause += ": " + line
+	}
+	if diskIsFull(h.Dir) {
+		r.Cause += "; " + fullDisk
+	}
+	reason := h.reason.Load()
+	if reason != nil {
+		r.State, r.Cause = Cancelled, *reason
+	}
+	for _, e := range exits {
+		r.Ranks = append(r.Ranks, RankExit{Rank: e.Rank, Code: e.Code, Signal: e.Signal})
+	}
+	if len(exits) > 0 && reason == nil {
+		r.Cause += "; " + describe(primary(exits))
+	}
+	err = errors.Join(err, removeReserve(h.Dir), completeRollup(h.Dir, h.Run.World()))
+	r.Summary = summarize(h.Dir, r)
+	err = errors.Join(err, writeResult(h.Dir, r))
+	in = readInfo(h.Dir, here(), time.Now())
+	if in.Result == nil { // a full or read-only disk: say it at least to who asks
+		in.State, in.Cause, in.Result = r.State, r.Cause, &r
+		in.Err = errors.Join(in.Err, err)
+	}
+	return in
+}
+
+// waitExits waits until n ranks have left a record, at most so long.
+func waitExits(dir string, n int, patience time.Duration) {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(pollEvery) {
+		entries, err := os.ReadDir(protocol.ExitDir(dir))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return
+		}
+		whole := 0
+		for _, e := range entries {
+			if e.Name()[0] != '.' {
+				whole++
+			}
+		}
+		if whole >= n {
+			return
+		}
+	}
+}
+
+func removeReserve(dir string) error {
+	err := os.Remove(filepath.Join(dir, protocol.ReserveFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
