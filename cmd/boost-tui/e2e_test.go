@@ -122,7 +122,12 @@ func (p program) onlyRun() string {
 // reaches waits until a run has done so many steps.
 func (p program) reaches(dir string, step int64) {
 	p.t.Helper()
-	p.eventually(20*time.Second, "step "+strconv.FormatInt(step, 10), func() bool { return p.stepOf(dir) >= step })
+	for end := time.Now().Add(30 * time.Second); p.stepOf(dir) < step; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			p.t.Fatalf("the run is at step %d, want %d\n%s\n%s\nprocesses %v", p.stepOf(dir), step,
+				p.run("show", filepath.Base(dir)).stdout, p.run("logs", filepath.Base(dir)).stdout, processesOf(p.t, dir))
+		}
+	}
 }
 
 // stepOf is the last step that rank 0 has written down; 0: none.
