@@ -24,6 +24,9 @@ func enumerate(words []string, last string) string {
 	return strings.Join(words[:len(words)-1], ", ") + last + words[len(words)-1]
 }
 
+// Closest is the word of a list that comes nearest to one that is not in it, for errors.
+func Closest(word string, words []string) string { return closest(word, words) }
+
 // closest is the word with the smallest edit distance, the first of equals.
 func closest(word string, words []string) string {
 	word = clip(strings.ToLower(strings.ReplaceAll(word, "_", "-")))

@@ -14,10 +14,7 @@ func notes(e experiment.Experiment, p *Plan) []string {
 		say("Shape of %s: %s.", preset.Name, preset.Source)
 	}
 	if world := e.World(); world > 1 {
-		say("Memory, bytes and block figures are of one rank; %d ranks need %s together.", world, experiment.FormatBytes(p.NeedBytes))
-	}
-	if p.MachineBytes > 0 && !p.Fits {
-		say("It does not fit: %s of memory are needed and the machine has %s.", experiment.FormatBytes(p.NeedBytes), experiment.FormatBytes(p.MachineBytes))
+		say("Memory, bytes and block figures are of one rank of %d.", world)
 	}
 	if e.Step.DType == experiment.BF16 {
 		grads := "2 bytes"

@@ -45,7 +45,7 @@ func newDemo(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "demo", Short: "Train the same small model under three schemes and compare them", GroupID: groupWork, Args: cobra.NoArgs,
 		Long: `Train the preset tiny under full-rank, vanilla and bottleneck-aware tensor parallelism, two ranks each, one after
-another, and compare them. It takes between one and two minutes; the runs stay in the store.`,
+another, and compare them. It takes between one and three minutes; the runs stay in the store.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, err := a.store()
 			if err != nil {

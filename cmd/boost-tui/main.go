@@ -16,7 +16,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	// A second signal ends the program at once: whoever started a run notices that it is gone.
 	context.AfterFunc(ctx, stop)
-	code := execute(ctx, streams{in: os.Stdin, out: os.Stdout, err: os.Stderr}, os.Args[1:])
+	code := execute(ctx, streams{in: os.Stdin, out: os.Stdout, err: os.Stderr, abandon: os.Exit}, os.Args[1:])
 	stop()
 	os.Exit(code)
 }

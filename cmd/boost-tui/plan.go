@@ -68,6 +68,7 @@ func (a *app) printPlan(e experiment.Experiment, p *planner.Plan) error {
 	line("  backward", "%s", direction(p.Block.Backward))
 	line("outside, forward", "%s", direction(p.Outside.Forward))
 	line("outside, backward", "%s", direction(p.Outside.Backward))
+	line("optimizer", "%s", direction(p.Outside.Optimizer))
 	if err := w.Flush(); err != nil {
 		return err
 	}
@@ -90,12 +91,20 @@ func fits(p *planner.Plan) string {
 	return fmt.Sprintf("%s: all ranks need %s, this machine has %s", answer, format.Bytes(p.NeedBytes), format.Bytes(p.MachineBytes))
 }
 
+// plural is the word for so many.
+func plural(word string, n int64) string {
+	if n == 1 {
+		return word
+	}
+	return word + "s"
+}
+
 // direction is "4 calls, 29.4 M elements (8 192 of them statistics): qkv 12.6 M, …".
 func direction(d planner.Direction) string {
 	if len(d.Collectives) == 0 {
 		return "nothing communicated"
 	}
-	text := fmt.Sprintf("%d calls, %s elements", len(d.Collectives), format.Count(d.Elements))
+	text := fmt.Sprintf("%d %s, %s %s", len(d.Collectives), plural("call", int64(len(d.Collectives))), format.Count(d.Elements), plural("element", d.Elements))
 	if d.Statistics > 0 {
 		text += fmt.Sprintf(" (%s of them statistics)", format.Count(d.Statistics))
 	}

@@ -10,6 +10,7 @@ import (
 	"boost-tui/planner"
 	"boost-tui/runner"
 	"boost-tui/trainer/data"
+	"boost-tui/tui/screen/launch"
 )
 
 // prepared is an experiment that can start: resolved, valid, planned, and with data that can be read.
@@ -81,6 +82,7 @@ func (a *app) prepareLaunch(e experiment.Experiment) (experiment.Experiment, run
 		return e, runner.LaunchOptions{}, err
 	}
 	o, err := p.launchOptions()
+	o.Argv = launch.Command(p.experiment) // what starts the same again; the UI itself was started by less
 	return p.experiment, o, err
 }
 

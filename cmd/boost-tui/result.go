@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"text/tabwriter"
 
 	"boost-tui/runner"
@@ -34,7 +35,7 @@ func (a *app) printResult(r runResult) error {
 		line("step time", "%s", text)
 	}
 	if r.TokensPerSecond != nil {
-		line("tokens", "%s per second", format.SI(*r.TokensPerSecond))
+		line("tokens", "%s per second, mean", format.Count(int64(math.Round(*r.TokensPerSecond))))
 	}
 	if b := r.Breakdown; b != nil {
 		line("breakdown", "compute %s, exposed communication %s, memory %s, idle %s ms", millis(b.Compute), millis(b.CommExposed), millis(b.Memory), millis(b.Idle))
@@ -44,7 +45,10 @@ func (a *app) printResult(r runResult) error {
 		line("communicated", "%s per rank and step", format.Bytes(*r.CommBytesPerStep))
 	}
 	if r.PeakMemory != nil {
-		line("peak memory", "%s", format.Bytes(*r.PeakMemory))
+		line("peak memory", "%s allocated on a rank's device", format.Bytes(*r.PeakMemory))
+	}
+	if r.ResidentMemory != nil {
+		line("resident", "%s of a rank's process", format.Bytes(*r.ResidentMemory))
 	}
 	line("folder", "%s", r.Dir)
 	return w.Flush()

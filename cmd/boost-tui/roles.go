@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -18,7 +19,10 @@ func newAgent(a *app) *cobra.Command {
 	o := runner.AgentOptions{Version: thisVersion().String(), NewSegment: cpu.NewSegment}
 	cmd := &cobra.Command{
 		Use: "agent", Short: "Look after the ranks of a run on this machine", Hidden: true, Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runner.Agent(cmd.Context(), o) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a.orderly.Store(true)
+			return runner.Agent(cmd.Context(), o)
+		},
 	}
 	cmd.Flags().StringVar(&o.Dir, "run", "", "folder of the run")
 	cmd.Flags().BoolVar(&o.Foreground, "foreground", false, "the end of stdin ends the run")
@@ -29,6 +33,7 @@ func newRank(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "rank", Short: "Be one rank of a run", Hidden: true, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			a.orderly.Store(true)
 			spec, err := protocol.ReadSpec(a.in)
 			if err != nil {
 				return usage(err)
@@ -36,7 +41,14 @@ func newRank(a *app) *cobra.Command {
 			if own := thisVersion().String(); spec.Version != own {
 				return fmt.Errorf("rank %d is %s, its agent %s: use one and the same binary on all nodes", spec.Rank, own, spec.Version)
 			}
-			return trainer.Run(cmd.Context(), spec, a.in)
+			err = trainer.Run(cmd.Context(), spec, a.in)
+			if errors.Is(err, trainer.ErrCancelled) {
+				return silently(exitInterrupted, "cancelled") // the rank's log says so, with the step
+			}
+			if err != nil {
+				return &exitError{code: trainer.ExitCode(err), err: err}
+			}
+			return nil
 		},
 	}
 	// What ps shows; the specification on stdin is what counts.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync/atomic"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -15,6 +17,7 @@ import (
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
+	abandon  func(code int) // ends the process at once; nil: nothing may
 }
 
 // app is what all commands share: streams, and the flags that stand before any command.
@@ -23,6 +26,30 @@ type app struct {
 	runs    string // --runs
 	json    bool   // --json
 	started bool   // a command's own code has begun
+	// orderly is set by commands that end by themselves on a signal, and must: they look after processes
+	// or a terminal. Any other is ended where it stands if it does not.
+	orderly atomic.Bool
+}
+
+// patience is how long a command that looks after nothing may take to end after a signal.
+const patience = 2 * time.Second
+
+// watch ends the process some time after a signal, unless the command ends in good order by itself.
+func (a *app) watch(ctx context.Context) (stop func()) {
+	over := make(chan struct{})
+	unhook := context.AfterFunc(ctx, func() {
+		select {
+		case <-over:
+		case <-time.After(patience):
+			if a.abandon != nil && !a.orderly.Load() {
+				a.abandon(exitInterrupted)
+			}
+		}
+	})
+	return func() {
+		close(over)
+		unhook()
+	}
 }
 
 // execute runs one command line and gives its exit code.
@@ -30,9 +57,15 @@ func execute(ctx context.Context, s streams, args []string) int {
 	a := &app{streams: s}
 	root := newRoot(a)
 	root.SetArgs(args)
+	stop := a.watch(ctx)
 	err := root.ExecuteContext(ctx)
+	stop()
 	var silent *exitError
-	if err != nil && !(errors.As(err, &silent) && silent.silent) {
+	switch {
+	case err == nil || errors.As(err, &silent) && silent.silent:
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		fmt.Fprintln(s.err, "boost-tui: interrupted")
+	default:
 		fmt.Fprintf(s.err, "boost-tui: %v\n", err)
 		if !a.started {
 			fmt.Fprintln(s.err, "boost-tui --help lists the commands, boost-tui COMMAND --help its flags")
@@ -51,14 +84,18 @@ bottleneck-aware), shows where the time of every step goes, and puts schemes sid
 
 Without a command it opens the terminal UI; every action of the UI is also a command.
 Exit codes: 0 done, 1 the work failed, 2 wrong usage or input, 3 a check did not hold, 130 interrupted.`,
-		Args:          cobra.NoArgs,
+		Args:          noCommand,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		PersistentPreRun: func(*cobra.Command, []string) {
 			a.started = true
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.openUI(cmd.Context(), ui) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a.orderly.Store(true)
+			return a.openUI(cmd.Context(), ui)
+		},
 	}
+	root.SetFlagErrorFunc(nearestFlag)
 	root.SetIn(a.in)
 	root.SetOut(a.out)
 	root.SetErr(a.err)

@@ -103,6 +103,7 @@ func (a *app) follow(ctx context.Context, s *runner.Store, p prepared, title str
 	if err != nil {
 		return runner.Info{}, err
 	}
+	a.orderly.Store(true) // from here on there are processes to look after
 	h, err := runner.Launch(ctx, s, p.experiment, o)
 	if err != nil {
 		return runner.Info{}, err
@@ -115,7 +116,7 @@ func (a *app) follow(ctx context.Context, s *runner.Store, p prepared, title str
 		}
 	}
 	bar := a.progress(title, stepsOf(p.experiment))
-	_, followed := runner.Attach(ctx, h.Dir, bar.step)
+	followed := h.Follow(ctx, bar.step)
 	bar.clear()
 	in, err := h.Wait(ctx)
 	if followed != nil && !errors.Is(followed, context.Canceled) {

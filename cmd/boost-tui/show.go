@@ -2,9 +2,7 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -15,6 +13,7 @@ import (
 	"boost-tui/runner"
 	"boost-tui/runner/protocol"
 	"boost-tui/tui/format"
+	"boost-tui/tui/screen/launch"
 )
 
 // showView is the JSON of `show`: the run, what it was asked to do, and how each rank ended.
@@ -45,14 +44,11 @@ func newShow(a *app) *cobra.Command {
 			if in.Result != nil {
 				v.Summary = in.Result.Summary
 			}
-			for r := range in.Run.World() {
-				switch e, err := protocol.ReadExit(in.Dir, r); {
-				case err == nil:
-					v.Ranks = append(v.Ranks, e)
-				case !errors.Is(err, fs.ErrNotExist):
-					a.note("rank %d: %v", r, err)
-				}
+			exits, err := runner.Exits(in.Dir)
+			if err != nil {
+				a.note("%v", err)
 			}
+			v.Ranks = append(v.Ranks, exits...)
 			if a.json {
 				return a.printJSON(v)
 			}
@@ -93,7 +89,7 @@ func (a *app) printShow(v showView) error {
 	line("hosts", strings.Join(v.Hosts, ", "))
 	line("tags", strings.Join(v.Tags, ", "))
 	line("note", v.Note)
-	line("command", strings.Join(v.Argv, " "))
+	line("command", launch.Shell(v.Argv))
 	line("folder", v.Dir)
 	if err := w.Flush(); err != nil {
 		return err

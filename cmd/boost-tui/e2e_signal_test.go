@@ -1,0 +1,50 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A signal ends every command that looks after nothing, also one that hangs where nothing looks at signals.
+func TestSignalsEndACommandThatHangs(t *testing.T) {
+	p := newProgram(t)
+	fifo := filepath.Join(t.TempDir(), "never.toml")
+	if err := unix.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
+		for _, command := range []string{"plan", "run"} { // both read the file before they start anything
+			cmd := p.command(command, "--config", fifo)
+			var errs bytes.Buffer
+			cmd.Stderr = &errs
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(200 * time.Millisecond) // it hangs by now; a signal before that ends it too
+			took := p.endsBy(cmd, sig)
+			if took > patience+5*time.Second || cmd.ProcessState.ExitCode() != exitInterrupted && !cmd.ProcessState.Sys().(syscall.WaitStatus).Signaled() {
+				t.Errorf("%s: %s after %s: %v\n%s", command, sig, took, cmd.ProcessState, errs.String())
+			}
+		}
+	}
+}
+
+// endsBy sends a signal and waits for the end, for a while.
+func (p program) endsBy(cmd *exec.Cmd, sig os.Signal) time.Duration {
+	p.t.Helper()
+	begin := time.Now()
+	if err := cmd.Process.Signal(sig); err != nil {
+		p.t.Fatal(err)
+	}
+	last := time.AfterFunc(15*time.Second, func() { _ = cmd.Process.Kill() })
+	defer last.Stop()
+	_ = cmd.Wait() // the state says it
+	return time.Since(begin)
+}
