@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"boost-tui/experiment"
-	"boost-tui/runner"
 	"boost-tui/tui/layout"
 )
 
@@ -38,18 +37,17 @@ var roles = [2]struct {
 // Against says what a figure is held against, for all screens in the same
 // words: "full-rank #ab12", or, where the marked baseline is something else,
 // "baseline btp #ab12".
-func Against(role Role, ref runner.Info) string {
-	scheme := ref.Run.Experiment.Parallel.Scheme
-	name := layout.Clean(string(scheme)) + " " + Short(ref.ID)
-	if scheme != roles[role].scheme {
+func Against(role Role, scheme, label string) string {
+	name := strings.TrimSpace(layout.Clean(scheme) + " " + label)
+	if scheme != string(roles[role].scheme) {
 		name = roles[role].other + " " + name
 	}
 	return name
 }
 
 // Head is Against as the head of a narrow column: "full", "base", "van", "ref".
-func Head(role Role, ref runner.Info) string {
-	if ref.Run.Experiment.Parallel.Scheme != roles[role].scheme {
+func Head(role Role, scheme string) string {
+	if scheme != string(roles[role].scheme) {
 		return roles[role].otherHead
 	}
 	return roles[role].head

@@ -9,6 +9,7 @@ import (
 	"boost-tui/tui/format"
 	"boost-tui/tui/layout"
 	"boost-tui/tui/msg"
+	"boost-tui/tui/pick"
 	"boost-tui/tui/widget/modal"
 	"boost-tui/tui/widget/stepbar"
 
@@ -56,10 +57,20 @@ func (m *Model) figures(r *profile.Row) [][2]string {
 	return [][2]string{{"run", layout.Clean(r.ID)}, {"variant", layout.Clean(r.Variant)}, {"scheme", layout.Clean(r.Scheme)}, {"tp", fmt.Sprint(r.TP)},
 		{"steps kept", fmt.Sprint(r.Kept)}, {"steps skipped", fmt.Sprint(r.Skipped)}, {"step median ms", format.Millis(number(r.StepTimeMedian))},
 		{"95 % interval ms", interval(r.CI, 1e3, 2)}, {"step mean ms", format.Millis(number(r.StepTimeMean))}, {"step p95 ms", format.Millis(number(r.StepTimeP95))},
-		{"tokens/s", tokens(r)}, {"vs full-rank", both(r.VsFull)}, {"vs vanilla", both(r.VsVanilla)},
+		{"mean tokens/s", tokens(r)}, {"vs " + m.refName(pick.Baseline), both(r.VsFull)}, {"vs " + m.refName(pick.Vanilla), both(r.VsVanilla)},
 		{"compute alone ms", format.Millis(p.Compute)}, {"compute hiding comm ms", format.Millis(p.Hidden)}, {"exposed comm ms", format.Millis(p.Exposed)},
 		{"comm waiting ms", wait}, {"memory ms", format.Millis(p.Memory)}, {"idle ms", format.Millis(p.Idle)}, {"exposed comm", percent(exposedShare(r))},
 		{"bytes/step", size(r.CommBytesPerStep)}, {"peak memory", size(r.PeakMemory)}, {"loss", format.Digits(number(r.LossLast))}}
+}
+
+// refName is how the reference of a role is called, or the role where there is
+// none.
+func (m *Model) refName(role pick.Role) string {
+	_, name, head, ok := m.reference(role)
+	if !ok {
+		return head
+	}
+	return name
 }
 
 func (m *Model) details(string) tea.Cmd {

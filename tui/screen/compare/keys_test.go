@@ -49,7 +49,9 @@ func TestIncomparableAndShortRunsAreMarkedAndNotBest(t *testing.T) {
 	short.ID, short.Steps, short.Wall = "20261129-143001-tiny-cola-btp-tp4-tuvw", 12, 0.05
 	d, store := start(t, 120, 36, append(three(t), odd, short)...)
 	d.Send(compareAll(store))
-	has(t, d.Text(), "≠ #pqrs", "~ #tuvw", "best: #jkmn", "micro-batch 4 instead of 8", "is short")
+	has(t, d.Text(), "≠ #pqrs", "~ #tuvw", "best: #jkmn", "micro-batch 4 instead of 8")
+	d.Press("i")
+	has(t, d.Text(), "is short")
 }
 
 func TestAddRemoveReset(t *testing.T) {
@@ -75,14 +77,14 @@ func TestReferencesFollowTheCursor(t *testing.T) {
 	d.Press("v")
 	has(t, d.Text(), "V #efgh")
 	d.Press("g", "b")
-	has(t, d.Text(), "baseline #abcd")
+	has(t, d.Text(), "baseline full-rank #abcd")
 }
 
 func TestTheReasonsSumToTheDifference(t *testing.T) {
 	d, _ := start(t, 120, 36, three(t)...)
 	var sum, total float64
 	for _, line := range strings.Split(d.Text(), "\n") {
-		for _, name := range []string{"exposed comm  ", "compute alone  ", "compute hiding comm  ", "memory  ", "idle  ", "sum  "} {
+		for _, name := range []string{"exposed comm  ", "compute alone  ", "compute hiding comm  ", "memory  ", "idle  ", "sum of means  "} {
 			_, rest, ok := strings.Cut(line, "│  "+" "+name)
 			if !ok {
 				continue
@@ -91,7 +93,7 @@ func TestTheReasonsSumToTheDifference(t *testing.T) {
 			if _, err := fmt.Sscanf(strings.NewReplacer("−", "-", "+", "").Replace(strings.TrimSpace(rest)), "%f", &v); err != nil {
 				t.Fatalf("%q: %v", rest, err)
 			}
-			if name == "sum  " {
+			if name == "sum of means  " {
 				total = v
 			} else {
 				sum += v
@@ -106,11 +108,11 @@ func TestTheReasonsSumToTheDifference(t *testing.T) {
 func TestMetricSortPanesDetails(t *testing.T) {
 	d, _ := start(t, 120, 36, three(t)...)
 	d.Press("m")
-	has(t, d.Text(), "Tokens per second")
+	has(t, d.Text(), "Mean tokens per second")
 	d.Press("m", "m", "m")
 	has(t, d.Text(), "Loss over the steps")
 	d.Press("o")
-	has(t, d.Text(), "Sort by", "speed-up over vanilla")
+	has(t, d.Text(), "Sort by", "speed-up over the vanilla reference")
 	d.Press("j", "enter")
 	has(t, d.Text(), "sort: step time", "step m▲")
 	d.Press("t")

@@ -25,7 +25,7 @@ type metric struct {
 
 var metrics = []metric{
 	{"step", nil, nil},
-	{"tokens per second", func(r *profile.Row) float64 { return number(r.TokensPerSecond) }, tokens},
+	{"mean tokens per second", func(r *profile.Row) float64 { return number(r.TokensPerSecond) }, tokens},
 	{"bytes communicated per step", func(r *profile.Row) float64 { return integer(r.CommBytesPerStep) }, func(r *profile.Row) string { return size(r.CommBytesPerStep) }},
 	{"peak memory", func(r *profile.Row) float64 { return integer(r.PeakMemory) }, func(r *profile.Row) string { return size(r.PeakMemory) }},
 	{"loss", func(r *profile.Row) float64 { return number(r.LossLast) }, func(r *profile.Row) string { return format.Digits(number(r.LossLast)) }},
@@ -119,6 +119,7 @@ func fitRows(lines []string, room int) []string {
 // drawSpeed shows the speed-ups as bars with a mark at 1, and why below.
 func (m *Model) drawSpeed(w, h int) string {
 	iw, ih := panel.Inner(w, h)
+	t := m.env.Theme
 	lines, why := m.speedBars(iw), m.whyLines(true)
 	if len(lines)+1+len(why) > ih {
 		why = m.whyLines(false)
@@ -129,22 +130,33 @@ func (m *Model) drawSpeed(w, h int) string {
 		lines = append(lines, "")
 	}
 	lines = append(lines, why...)
-	return panel.Panel{Title: "Speed-up over " + m.speedBase()}.View(m.env.Theme, strings.Join(lines, "\n"), w, h)
+	for i := range lines {
+		lines[i] = layout.Cut(lines[i], iw, t.Glyphs.Ellipsis)
+	}
+	_, name := m.speedBase()
+	return panel.Panel{Title: "Speed-up over " + name, Note: "medians"}.View(t, strings.Join(lines, "\n"), w, h)
 }
 
-// speedBase names what the speed-up bars are measured against.
-func (m *Model) speedBase() string {
-	if m.result.table.Baseline == "" && m.result.table.Vanilla != "" {
-		return "vanilla"
+// speedBase is what the speed-up bars are measured against: the baseline, or
+// the vanilla reference where there is none.
+func (m *Model) speedBase() (role pick.Role, name string) {
+	role = pick.Baseline
+	_, name, _, ok := m.reference(role)
+	if !ok {
+		if _, vanilla, _, there := m.reference(pick.Vanilla); there {
+			return pick.Vanilla, vanilla
+		}
+		name = "a baseline (b marks one)"
 	}
-	return "full-rank"
+	return role, name
 }
 
 func (m *Model) speedBars(w int) []string {
 	t := m.env.Theme
 	rows := m.ordered()
+	role, _ := m.speedBase()
 	of := func(r *profile.Row) float64 {
-		if m.speedBase() == "vanilla" {
+		if role == pick.Vanilla {
 			return ratio(r.VsVanilla)
 		}
 		return ratio(r.VsFull)
@@ -156,16 +168,19 @@ func (m *Model) speedBars(w int) []string {
 		}
 	}
 	const labelW = 11
-	bar := max(4, w-labelW-8)
+	bar := max(4, w-labelW-9)
 	var lines []string
 	for i := range rows {
 		r := &rows[i]
 		v := of(r)
 		value := format.Ratio(v, t.Glyphs.Times)
-		if !r.Comparable {
+		switch {
+		case !r.Comparable:
 			value = m.sign(r) + value
+		case beside(r):
+			value = t.Glyphs.Warn + value
 		}
-		lines = append(lines, m.rowLabel(r, labelW)+" "+m.speedBar(v, most, bar)+" "+layout.PadLeft(value, 6))
+		lines = append(lines, m.rowLabel(r, labelW)+" "+m.speedBar(v, most, bar)+" "+layout.PadLeft(value, 7))
 	}
 	return lines
 }

@@ -6,13 +6,13 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	profile "boost-tui/profiler/compare"
 	"boost-tui/profiler/stats"
 	"boost-tui/tui/chart"
 	"boost-tui/tui/format"
 	"boost-tui/tui/layout"
+	"boost-tui/tui/pick"
 	"boost-tui/tui/widget/stepbar"
 	"boost-tui/tui/widget/table"
 )
@@ -24,7 +24,7 @@ func columns() []table.Column {
 		{ID: "run", Title: "run", Width: 6}, {ID: "variant", Title: "variant", Width: 7}, {ID: "scheme", Title: "scheme", Width: 9},
 		{ID: "tp", Title: "tp", Width: 2, Right: true, Drop: 4}, {ID: "rank", Title: "r", Width: 4, Right: true, Drop: 5},
 		{ID: "step", Title: "step ms", Width: 7, Right: true}, {ID: "ci", Title: "95 % interval", Width: 14, Drop: 9}, {ID: "p95", Title: "p95", Width: 7, Right: true, Drop: 6},
-		{ID: "tokens", Title: "tok/s", Width: 7, Right: true, Drop: 3}, {ID: "full", Title: "vs full", Width: 7, Right: true}, {ID: "fullci", Title: "interval", Width: 12, Drop: 8},
+		{ID: "tokens", Title: "mean tok/s", Width: 7, Right: true, Drop: 3}, {ID: "full", Title: "vs full", Width: 7, Right: true}, {ID: "fullci", Title: "interval", Width: 12, Drop: 8},
 		{ID: "vanilla", Title: "vs van", Width: 7, Right: true}, {ID: "vanillaci", Title: "interval", Width: 12, Drop: 7}, {ID: "exposed", Title: "exp.comm", Width: 8, Right: true, Drop: 1},
 		{ID: "bytes", Title: "bytes", Width: 8, Right: true, Drop: 2}, {ID: "memory", Title: "memory", Width: 8, Right: true, Drop: 2}, {ID: "loss", Title: "loss", Width: 6, Right: true, Drop: 2},
 		{ID: "n", Title: "n", Width: 4, Right: true, Drop: 10},
@@ -38,9 +38,9 @@ var sorts = []struct {
 }{
 	{"references first", "", nil},
 	{"step time", "step", func(r *profile.Row) float64 { return number(r.StepTimeMedian) }},
-	{"tokens per second", "tokens", func(r *profile.Row) float64 { return number(r.TokensPerSecond) }},
-	{"speed-up over full-rank", "full", func(r *profile.Row) float64 { return ratio(r.VsFull) }},
-	{"speed-up over vanilla", "vanilla", func(r *profile.Row) float64 { return ratio(r.VsVanilla) }},
+	{"mean tokens per second", "tokens", func(r *profile.Row) float64 { return number(r.TokensPerSecond) }},
+	{"speed-up over the baseline", "full", func(r *profile.Row) float64 { return ratio(r.VsFull) }},
+	{"speed-up over the vanilla reference", "vanilla", func(r *profile.Row) float64 { return ratio(r.VsVanilla) }},
 	{"exposed communication", "exposed", exposedShare},
 	{"bytes per step", "bytes", func(r *profile.Row) float64 { return integer(r.CommBytesPerStep) }},
 	{"memory", "memory", func(r *profile.Row) float64 { return integer(r.PeakMemory) }},
@@ -90,6 +90,14 @@ func (m *Model) rebuild() {
 	for i := range rows {
 		m.table.Columns[0].Width = max(m.table.Columns[0].Width, min(20, layout.Width(m.label(rows[i].ID))+2))
 	}
+	for i := range m.table.Columns {
+		for role, id := range [2]string{"full", "vanilla"} {
+			if c := &m.table.Columns[i]; c.ID == id {
+				_, _, head, _ := m.reference(pick.Role(role))
+				c.Title = "vs " + head
+			}
+		}
+	}
 	m.table.Sort, m.table.Down = sorts[m.sort].column, m.down
 	m.table.SetRows(out)
 }
@@ -133,10 +141,19 @@ func (m *Model) label(id string) string {
 	if in, ok := m.info(id); ok && in.Run.Name != "" && m.named(in.Run.Name) == 1 {
 		return layout.Clean(in.Run.Name)
 	}
-	if i := strings.LastIndexByte(id, '-'); i >= 0 && i < len(id)-1 && len(id) > 12 {
-		return "#" + layout.Clean(id[i+1:])
+	return pick.Short(id)
+}
+
+// reference is the run of a role, how it is called, and the head of its column.
+func (m *Model) reference(role pick.Role) (ref profile.Row, name, head string, ok bool) {
+	id := m.result.table.Baseline
+	if role == pick.Vanilla {
+		id = m.result.table.Vanilla
 	}
-	return layout.Clean(id)
+	if ref, ok = m.find(id); !ok {
+		return ref, "", pick.Head(role, [2]string{"full-rank", "vanilla"}[role]), false
+	}
+	return ref, pick.Against(role, ref.Scheme, m.label(id)), pick.Head(role, ref.Scheme), true
 }
 
 // named counts the rows with a name.
@@ -155,7 +172,7 @@ func weak(r *profile.Row) bool { return r.Short || r.Kept < stats.VerdictSteps }
 func (m *Model) tableRow(r *profile.Row) table.Row {
 	t := m.env.Theme
 	dim := table.Cell{}.Style
-	if weak(r) || !r.Comparable {
+	if weak(r) || beside(r) || !r.Comparable {
 		dim = t.Dim
 	}
 	in, _ := m.info(r.ID)
@@ -169,18 +186,26 @@ func (m *Model) tableRow(r *profile.Row) table.Row {
 	if r.LossLast != nil {
 		loss = chart.Value(*r.LossLast)
 	}
+	step := format.Millis(number(r.StepTimeMedian))
+	if beside(r) {
+		step = t.Glyphs.Warn + step
+	}
 	name := m.label(r.ID)
 	if !in.State.Over() && in.ID != "" {
 		name += " " + t.Glyphs.Running
 	}
 	return table.Row{ID: r.ID, Sign: m.sign(r), Cells: []table.Cell{cell(name), cell(layout.Clean(r.Variant)), cell(layout.Clean(r.Scheme)), cell(strconv.Itoa(r.TP)), cell(rank),
-		cell(format.Millis(number(r.StepTimeMedian))), grey(interval(r.CI, 1e3, 1)), cell(format.Millis(number(r.StepTimeP95))), cell(tokens(r)),
+		cell(step), grey(interval(r.CI, 1e3, 1)), cell(format.Millis(number(r.StepTimeP95))), cell(tokens(r)),
 		grey(speedup(r.VsFull, t.Glyphs.Times)), grey(speedupCI(r.VsFull)), grey(speedup(r.VsVanilla, t.Glyphs.Times)), grey(speedupCI(r.VsVanilla)),
 		cell(percent(exposedShare(r))), cell(size(r.CommBytesPerStep)), cell(size(r.PeakMemory)), cell(loss), cell(strconv.Itoa(r.Kept) + m.shortMark(r))}}
 }
 
-// sign is B or V for a reference, ≠ for a run that cannot be compared, ~ for a
-// short one.
+// beside reports whether other runs of the host ran at the same time, so that
+// they slowed each other.
+func beside(r *profile.Row) bool { return len(r.Overlapped) > 0 }
+
+// sign is B or V for a reference, ≠ for a run that cannot be compared, ! for
+// one that other runs slowed, ~ for a short one.
 func (m *Model) sign(r *profile.Row) string {
 	g := m.env.Theme.Glyphs
 	switch {
@@ -192,6 +217,8 @@ func (m *Model) sign(r *profile.Row) string {
 		return g.Baseline
 	case r.ID == m.result.table.Vanilla:
 		return g.Vanilla
+	case beside(r):
+		return g.Warn
 	case weak(r):
 		return "~"
 	}
@@ -252,10 +279,30 @@ func speedupCI(s *profile.Speedup) string {
 	return interval(s.CI, 1, 2)
 }
 
-// best is the fastest row that can be compared and has enough steps.
+// best is the fastest row of those that can be compared, have enough steps and
+// ran alone. It is one only where a verdict says that it is faster than a
+// reference, or a reference itself that others were found slower than.
 func (m *Model) best() (profile.Row, bool) {
-	return m.fastest(func(r *profile.Row) bool { return r.Comparable && !weak(r) })
+	sound := func(r *profile.Row) bool { return r.Comparable && !weak(r) && !beside(r) }
+	best, ok := m.fastest(sound)
+	if !ok {
+		return best, false
+	}
+	if proven(best.VsFull) || proven(best.VsVanilla) {
+		return best, true
+	}
+	for i := range m.result.table.Rows {
+		r := &m.result.table.Rows[i]
+		if best.ID == m.result.table.Baseline && r.VsFull != nil && r.VsFull.Verdict == "slower" ||
+			best.ID == m.result.table.Vanilla && r.VsVanilla != nil && r.VsVanilla.Verdict == "slower" {
+			return best, true
+		}
+	}
+	return best, false
 }
+
+// proven reports whether a speed-up is more than chance.
+func proven(s *profile.Speedup) bool { return s != nil && s.Verdict == "faster" }
 
 // fastest is the row with the least median of those that count, where there is
 // another one to be faster than.

@@ -2,11 +2,13 @@ package compare
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	profile "boost-tui/profiler/compare"
 	"boost-tui/tui/format"
 	"boost-tui/tui/layout"
+	"boost-tui/tui/pick"
 	"boost-tui/tui/widget/panel"
 )
 
@@ -61,8 +63,8 @@ func (m *Model) Status() string {
 	if m.result.auto {
 		parts[0] += " (the latest comparable ones)"
 	}
-	if id := m.result.table.Baseline; id != "" {
-		parts = append(parts, "baseline "+m.label(id))
+	if _, name, _, ok := m.reference(pick.Baseline); ok {
+		parts = append(parts, "baseline "+strings.TrimPrefix(name, "baseline "))
 	} else {
 		parts = append(parts, "no full-rank baseline: b marks one")
 	}
@@ -76,7 +78,7 @@ func (m *Model) Status() string {
 	if m.busy {
 		parts = append(parts, "reading"+m.env.Theme.Glyphs.Ellipsis)
 	}
-	return strings.Join(parts, "  ")
+	return layout.Cut(strings.Join(parts, "  "), max(1, m.drawn.W-1), m.env.Theme.Glyphs.Ellipsis)
 }
 
 // notes are the lines below the table: the best, and what to know. room bounds
@@ -99,10 +101,31 @@ func (m *Model) caveats() (lines []string) {
 	for _, line := range m.result.missing {
 		lines = append(lines, t.Warn.Paint(t.Glyphs.Warn+" "+layout.Clean(line)))
 	}
-	for _, line := range m.shared(m.result.table.Notes()) {
-		lines = append(lines, t.Dim.Paint(layout.Clean(line)))
+	notes := m.shared(m.result.table.Notes())
+	// What makes figures wrong comes before what makes them few.
+	slices.SortStableFunc(notes, func(a, b string) int { return weight(a) - weight(b) })
+	for _, line := range notes {
+		style := t.Dim
+		if weight(line) == 0 {
+			style = t.Warn
+		}
+		lines = append(lines, style.Paint(layout.Clean(line)))
 	}
 	return lines
+}
+
+// weight orders the notes: runs that slowed each other, runs that cannot be
+// compared, the rest, and last what is about the loss alone.
+func weight(note string) int {
+	switch {
+	case strings.HasPrefix(note, "!"):
+		return 0
+	case strings.HasPrefix(note, "≠ The loss"):
+		return 3
+	case strings.HasPrefix(note, "≠"):
+		return 1
+	}
+	return 2
 }
 
 // shared gives runs their short names and joins what is said of several runs
@@ -133,30 +156,29 @@ func (m *Model) shared(notes []string) (lines []string) {
 	return lines
 }
 
-// bestLine names the best run, or, where no run has steps for a verdict, the
-// fastest so far.
+// bestLine names the best run with the speed-ups that are more than chance; it
+// claims nothing where no run has a verdict.
 func (m *Model) bestLine() string {
 	t := m.env.Theme
 	best, ok := m.best()
-	word, style := "best:", t.Good
 	if !ok {
-		if best, ok = m.fastest(func(r *profile.Row) bool { return r.Comparable }); !ok {
+		if len(m.result.table.Rows) < 2 {
 			return ""
 		}
-		word, style = "fastest, without a verdict:", t.Dim
+		return t.Dim.Paint("no verdict: no run is proven faster than a reference")
 	}
-	full, vanilla := " vs full-rank", " vs vanilla"
-	if m.drawn.W < 100 {
-		full, vanilla = " vs full", " vs van"
+	text := fmt.Sprintf("best: %s %s %s", m.label(best.ID), layout.Clean(best.Variant), layout.Clean(best.Scheme))
+	for role, s := range [2]*profile.Speedup{best.VsFull, best.VsVanilla} {
+		ref, name, head, ok := m.reference(pick.Role(role))
+		if !ok || ref.ID == best.ID || !proven(s) {
+			continue
+		}
+		if m.drawn.W < 100 {
+			name = head
+		}
+		text += "  " + speedup(s, t.Glyphs.Times) + " " + speedupCI(s) + " vs " + name
 	}
-	text := fmt.Sprintf("%s %s %s %s", word, m.label(best.ID), layout.Clean(best.Variant), layout.Clean(best.Scheme))
-	if s := best.VsFull; s != nil && best.ID != m.result.table.Baseline {
-		text += "  " + speedup(s, t.Glyphs.Times) + " " + speedupCI(s) + full
-	}
-	if s := best.VsVanilla; s != nil && best.ID != m.result.table.Vanilla {
-		text += "  " + speedup(s, t.Glyphs.Times) + " " + speedupCI(s) + vanilla
-	}
-	return style.Paint(text)
+	return t.Good.Paint(text)
 }
 
 // drawTable frames the table with its notes.

@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 
 	profile "boost-tui/profiler/compare"
 	"boost-tui/tui/chart"
 	"boost-tui/tui/format"
+	"boost-tui/tui/pick"
 	"boost-tui/tui/widget/stepbar"
 )
 
@@ -78,15 +80,19 @@ func decimalsFor(seconds float64) int {
 // against is the run that the row is explained against: the vanilla reference,
 // or the baseline where the row is that itself or there is none.
 func (m *Model) against(r *profile.Row) (profile.Row, string, bool) {
-	for _, ref := range []struct{ id, name string }{{m.result.table.Vanilla, "vanilla"}, {m.result.table.Baseline, "full-rank"}} {
-		if ref.id == "" || ref.id == r.ID {
-			continue
-		}
-		if base, ok := m.find(ref.id); ok {
-			return base, ref.name, true
+	for _, role := range []pick.Role{pick.Vanilla, pick.Baseline} {
+		if base, name, _, ok := m.reference(role); ok && base.ID != r.ID {
+			return base, name, true
 		}
 	}
 	return profile.Row{}, "", false
+}
+
+// opposed reports whether the medians say the opposite of the means: some slow
+// steps weigh on a mean and not on a median.
+func opposed(run, base *profile.Row, total float64) bool {
+	d := number(run.StepTimeMedian) - number(base.StepTimeMedian)
+	return total < 0 && d > 0 || total > 0 && d < 0
 }
 
 // explained is the row that the panels below the table are about: the one
@@ -123,11 +129,15 @@ func (m *Model) whyLines(whole bool) []string {
 		return []string{t.Dim.Paint("no breakdown: why is not known")}
 	}
 	decimals := decimalsFor(total)
-	verb := "is faster than"
+	where := "below"
 	if total >= 0 {
-		verb = "is slower than"
+		where = "above"
 	}
-	lines := []string{fmt.Sprintf("why %s %s %s by %s ms a step:", m.label(r.ID), verb, name, format.Millis(math.Abs(total)))}
+	lines := []string{fmt.Sprintf("%s's mean step is %s ms %s %s's:", m.label(r.ID), strings.TrimLeft(signed(total*1e3, decimals), "+−"), where, name)}
+	if opposed(&r, &base, total) {
+		lines = append(lines, t.Warn.Paint(fmt.Sprintf("%s the medians say the opposite: %s and %s", t.Glyphs.Warn,
+			format.Millis(number(r.StepTimeMedian)), format.Millis(number(base.StepTimeMedian)))))
+	}
 	for _, p := range parts {
 		if p.of && !whole {
 			continue
@@ -145,7 +155,7 @@ func (m *Model) whyLines(whole bool) []string {
 		}
 		lines = append(lines, line)
 	}
-	return append(lines, fmt.Sprintf("%-24s %9s", "  sum", signedMillis(total, decimals)))
+	return append(lines, fmt.Sprintf("%-24s %9s", "  sum of means", signedMillis(total, decimals)))
 }
 
 // whyShort is the same in one line.
@@ -169,8 +179,12 @@ func (m *Model) whyShort() string {
 		}
 	}
 	decimals := decimalsFor(total)
-	return fmt.Sprintf("%s vs %s %s ms = comm %s, compute %s, idle %s", m.label(r.ID), name, signedMillis(total, decimals),
+	text := fmt.Sprintf("%s vs %s, mean %s ms = comm %s, compute %s, idle %s", m.label(r.ID), name, signedMillis(total, decimals),
 		signedMillis(sums["comm"], decimals), signedMillis(sums["compute"], decimals), signedMillis(sums["idle"], decimals))
+	if opposed(&r, &base, total) {
+		text = m.env.Theme.Warn.Paint(m.env.Theme.Glyphs.Warn+" medians: the opposite") + "  " + text
+	}
+	return text
 }
 
 // shortNames are the three parts of the one-line form; memory joins idle.

@@ -123,8 +123,8 @@ func readReferences(ctx context.Context, run runner.Info, infos []runner.Info) (
 		if row == nil || i > 0 && in.ID == infos[0].ID {
 			continue
 		}
-		role := pick.Role(i)
-		r := reference{id: in.ID, name: pick.Against(role, in), head: pick.Head(role, in), kept: row.Kept, mean: math.NaN(), parts: stepbar.Of(row.Breakdown)}
+		role, scheme := pick.Role(i), row.Scheme
+		r := reference{id: in.ID, name: pick.Against(role, scheme, pick.Short(in.ID)), head: pick.Head(role, scheme), kept: row.Kept, mean: math.NaN(), parts: stepbar.Of(row.Breakdown)}
 		if r.parts.Known() {
 			r.mean = r.parts.Sum()
 		} else if row.StepTimeMean != nil {
