@@ -197,3 +197,27 @@ func TestTopLeavesOutliersOut(t *testing.T) {
 		t.Errorf("the scale does not end at the top:\n%s", strings.Join(rows, "\n"))
 	}
 }
+
+// Lines are told apart without colours: by their dots, or by a character of
+// their own, and the legend shows the same.
+func TestPatternsTellLinesApart(t *testing.T) {
+	for _, ascii := range []bool{false, true} {
+		th := theme.New(theme.Options{ASCII: ascii, Plain: true, Profile: termenv.Ascii})
+		seen := map[string]int{}
+		marks := map[string]int{}
+		for pattern := range 6 {
+			p := chart.Points{X: []float64{1, 100}, Y: []float64{3, 3}}
+			rows := chart.Line{Series: []chart.Series{{Points: p, Pattern: pattern}}, Mode: chart.ModeOf(th), Theme: th, NoCursor: true}.Draw(60, 6)
+			text := strings.Join(rows, "\n")
+			if before, ok := seen[text]; ok {
+				t.Errorf("ascii %v: lines %d and %d look the same:\n%s", ascii, before, pattern, text)
+			}
+			seen[text] = pattern
+			mark := chart.Legend(th, theme.Style{}, pattern, "x")
+			if before, ok := marks[mark]; ok {
+				t.Errorf("ascii %v: the legend says %q of %d and %d", ascii, mark, before, pattern)
+			}
+			marks[mark] = pattern
+		}
+	}
+}

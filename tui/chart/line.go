@@ -12,7 +12,9 @@ import (
 type Series struct {
 	Points Points
 	Style  theme.Style
-	Glyph  rune // the character in Plain mode; 0: '*'
+	// Pattern tells lines apart without colours: dashes of dots, or in Plain
+	// mode a character of its own. It counts from 0, the solid line.
+	Pattern int
 }
 
 // Reference is a horizontal dashed line with a label, such as another run's
@@ -60,6 +62,7 @@ func (l Line) Draw(w, h int) []string {
 		f.reference(r, l.References[i].Y, int8(-1-i))
 	}
 	for i, s := range l.Series {
+		r.pattern = patternOf(s.Pattern, l.Mode)
 		if x, bad := f.series(r, s.Points, int8(min(i, 126)+1)); bad && !(flag <= x) {
 			flag = x
 		}

@@ -59,10 +59,10 @@ func (l Line) plainGlyph(owner int8) rune {
 	if owner < 0 {
 		return '-'
 	}
-	if i := int(owner) - 1; i >= 0 && i < len(l.Series) && l.Series[i].Glyph != 0 {
-		return l.Series[i].Glyph
+	if i := int(owner) - 1; i >= 0 && i < len(l.Series) {
+		return plainGlyph(l.Series[i].Pattern)
 	}
-	return '*'
+	return plainGlyphs[0]
 }
 
 func (l Line) styleOf(owner int8) theme.Style {

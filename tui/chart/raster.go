@@ -29,6 +29,7 @@ type raster struct {
 	mode         Mode
 	mask         []uint8
 	owner        []int8
+	pattern      []bool // which dots of a row are drawn, over and over; nil: all
 }
 
 func newRaster(w, h int, mode Mode) *raster {
@@ -41,6 +42,9 @@ var brailleBits = [4][2]uint8{{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0
 // set draws the dot (x, y); y counts from the top.
 func (r *raster) set(x, y int, owner int8) {
 	if x < 0 || y < 0 || x >= r.w*r.dx || y >= r.h*r.dy {
+		return
+	}
+	if len(r.pattern) > 0 && !r.pattern[x%len(r.pattern)] {
 		return
 	}
 	cell := y/r.dy*r.w + x/r.dx

@@ -3,6 +3,7 @@ package compare
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	profile "boost-tui/profiler/compare"
@@ -237,13 +238,12 @@ func (m *Model) drawCurves(w, h int) string {
 			}
 		}
 		style := t.Series[i%len(t.Series)]
-		glyph := rune("*o+x#%"[i%6])
-		line.Series = append(line.Series, chart.Series{Points: p, Style: style, Glyph: glyph})
-		mark := t.Glyphs.H
-		if t.ASCII {
-			mark = string(glyph)
+		line.Series = append(line.Series, chart.Series{Points: p, Style: style, Pattern: i})
+		name := m.label(r.ID) + " " + layout.Clean(r.Scheme)
+		if !slices.ContainsFunc(p.Y, chart.Finite) {
+			name += " (no number)"
 		}
-		legend = append(legend, style.Paint(mark+" ")+m.label(r.ID)+" "+layout.Clean(r.Scheme))
+		legend = append(legend, chart.Legend(t, style, i, name))
 	}
 	if len(line.Series) == 0 {
 		return panel.Panel{Title: title}.View(t, t.Dim.Paint("no steps"), w, h)
@@ -253,7 +253,7 @@ func (m *Model) drawCurves(w, h int) string {
 		note = "peak " + format.Digits(most)
 	}
 	rows := line.Draw(iw, max(1, ih-1))
-	return panel.Panel{Title: title + " over the steps", Note: note}.View(t, strings.Join(rows, "\n")+"\n"+strings.Join(legend, "  "), w, h)
+	return panel.Panel{Title: title + " over the steps", Note: note}.View(t, strings.Join(rows, "\n")+"\n"+layout.Cut(strings.Join(legend, "  "), iw, t.Glyphs.Ellipsis), w, h)
 }
 
 // drawDiff shows in what the explained row differs from the reference.

@@ -3,6 +3,7 @@ package live
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"boost-tui/profiler/record"
@@ -104,7 +105,7 @@ func (m *Model) series(k measure, cols []record.Column, style theme.Style) []cha
 	if weight == 0 || raw.Points.Len() < 3 {
 		return []chart.Series{raw}
 	}
-	raw.Style, raw.Glyph = m.env.Theme.Dim, '.'
+	raw.Style, raw.Pattern = m.env.Theme.Dim, chart.Faint
 	smooth := k.means(cols)
 	smooth.Y = chart.Smooth(smooth.Y, weight)
 	return []chart.Series{raw, {Points: smooth, Style: style}}
@@ -137,18 +138,29 @@ func (m *Model) drawLoss(w, h int) string {
 	s, t := m.shown(), m.env.Theme
 	line := m.line(m.logLoss)
 	from, to := m.window()
+	own := m.series(loss, s.cols, t.Series[0])
+	title := "Loss"
+	if s.some && !numbers(own[0].Points) {
+		// Another run's line alone would look like this run's.
+		line.Series = own
+		return m.drawChart(paneLoss, title+"  no number yet", loss, line, m.logLoss, w, h)
+	}
+	var legend []string
 	for i, r := range m.references() {
 		if p := r.loss.Window(float64(from), float64(to)); p.Len() > 1 {
-			line.Series = append(line.Series, chart.Series{Points: p, Style: t.Series[1+i], Glyph: '-'})
+			line.Series = append(line.Series, chart.Series{Points: p, Style: t.Series[1+i], Pattern: 1 + i})
+			legend = append(legend, chart.Legend(t, theme.Style{}, 1+i, short(w, r.name, r.head)))
 		}
 	}
-	line.Series = append(line.Series, m.series(loss, s.cols, t.Series[0])...)
-	title := "Loss"
-	if len(line.Series) > 2 && w > 60 {
-		title += "  with the references'"
+	line.Series = append(line.Series, own...)
+	if len(legend) > 0 {
+		title += "  " + strings.Join(append([]string{chart.Legend(t, theme.Style{}, 0, short(w, "this run", "this"))}, legend...), " ")
 	}
 	return m.drawChart(paneLoss, title, loss, line, m.logLoss, w, h)
 }
+
+// numbers reports whether any point can be drawn.
+func numbers(p chart.Points) bool { return slices.ContainsFunc(p.Y, chart.Finite) }
 
 // line is what both charts share.
 func (m *Model) line(log bool) chart.Line {

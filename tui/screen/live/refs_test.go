@@ -85,3 +85,23 @@ func TestTwoStepsMakeNoStraggler(t *testing.T) {
 		}
 	}
 }
+
+// A run that has no loss yet does not show that of another as its own; where
+// it has, each line has its own dots.
+func TestLossesAreToldApart(t *testing.T) {
+	nan := btp(t)
+	nan.NaN = 1
+	for _, size := range [][2]int{{120, 36}, {80, 24}} {
+		d, _ := start(t, size[0], size[1], fullRank(t), nan)
+		_, pane, _ := strings.Cut(d.Text(), "─ Loss")
+		odd := "╍"
+		if size[0] == 120 { // no other chart beside it
+			odd = "⠉⠒⠤⣀⠑⢄╍"
+		}
+		if has(t, pane, "no number yet"); strings.ContainsAny(pane, odd) {
+			t.Errorf("a line of another run:\n%s", pane)
+		}
+		d, _ = start(t, size[0], size[1], fullRank(t), btp(t))
+		has(t, d.Text(), "━━ this", "╍╍ full")
+	}
+}
