@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -73,7 +72,7 @@ func demoExperiment(variant, scheme string, steps int) (experiment.Experiment, e
 func (a *app) demo(ctx context.Context, s *runner.Store, steps int) error {
 	if steps == 0 {
 		var err error
-		if steps, err = a.pace(ctx); err != nil {
+		if steps, err = a.pace(ctx, s); err != nil {
 			return err
 		}
 	}
@@ -124,12 +123,12 @@ The runs are kept in %s. Next:
 }
 
 // pace finds out how many steps fill the demo's time, by a few steps in a store that is thrown away.
-func (a *app) pace(ctx context.Context) (steps int, err error) {
-	dir, err := os.MkdirTemp("", "boost-tui-pace-")
+func (a *app) pace(ctx context.Context, s *runner.Store) (steps int, err error) {
+	scratch, remove, err := s.Scratch()
 	if err != nil {
 		return 0, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	defer func() { err = errors.Join(err, remove()) }()
 	a.note("measuring this machine's pace")
 	e, err := demoExperiment("cola", "vanilla", demoPace)
 	if err != nil {
@@ -139,7 +138,7 @@ func (a *app) pace(ctx context.Context) (steps int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	in, err := a.follow(ctx, runner.NewStore(dir), p, "pace")
+	in, err := a.follow(ctx, scratch, p, "pace")
 	if err != nil {
 		return 0, err
 	}

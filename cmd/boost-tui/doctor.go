@@ -89,6 +89,9 @@ func diagnose(ctx context.Context, s *runner.Store) (diagnosis, error) {
 	if d.Tmux = tmuxVersion(ctx); d.Tmux == "" {
 		d.Missing = append(d.Missing, missing{"tmux", "end-to-end tests of the screens; keeping a terminal alive", "apt-get install tmux"})
 	}
+	if err := runner.CheckLimits(2, 0); err != nil {
+		d.Missing = append(d.Missing, missing{"room under the shell's limits", "runs", err.Error()})
+	}
 	d.NVIDIA = findNVIDIA()
 	if d.Runs = examine(ctx, s); d.Runs.Problem != "" {
 		d.Missing = append(d.Missing, missing{"a folder to keep runs in", "everything but plan, verify and doctor", "--runs DIR or $BOOST_RUNS"})

@@ -20,7 +20,7 @@ type foreground struct {
 func (p program) foreground(args ...string) *foreground {
 	p.t.Helper()
 	f := &foreground{program: p}
-	f.cmd = p.command(append(shortRun("--steps", "1000000", "--json"), args...)...)
+	f.cmd = p.command(append(shortRun("--steps", endless, "--json"), args...)...)
 	f.cmd.Stdout, f.cmd.Stderr = &f.out, &f.errs
 	if err := f.cmd.Start(); err != nil {
 		p.t.Fatal(err)
@@ -119,7 +119,7 @@ func TestInterruptEndsTheRunAndSaysSo(t *testing.T) {
 
 func TestDetachedRunIsFollowedAndCancelled(t *testing.T) {
 	p := newProgram(t)
-	id := strings.TrimSpace(p.want(exitOK, shortRun("--steps", "1000000", "--detach")...).stdout)
+	id := strings.TrimSpace(p.want(exitOK, shortRun("--steps", endless, "--detach")...).stdout)
 	dir := filepath.Join(p.runs, id)
 	p.reaches(dir, 2)
 	if v := p.view(dir); v.State != "running" {
@@ -144,7 +144,7 @@ func TestDetachedRunIsFollowedAndCancelled(t *testing.T) {
 // A run that waits for another one is pending, needs no terminal, and starts when that one ends.
 func TestRunAfterAnother(t *testing.T) {
 	p := newProgram(t)
-	first := strings.TrimSpace(p.want(exitOK, shortRun("--steps", "1000000", "--detach")...).stdout)
+	first := strings.TrimSpace(p.want(exitOK, shortRun("--steps", endless, "--detach")...).stdout)
 	var second launched
 	oneJSON(t, p.want(exitOK, shortRun("--steps", "5", "--detach", "--json", "--after", first[len(first)-4:])...).stdout, &second)
 	if v := p.view(second.Dir); second.State != "pending" || v.State != "pending" || v.After != first || v.Cause != "waits for "+first {

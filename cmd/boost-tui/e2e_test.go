@@ -66,7 +66,32 @@ func newProgram(t *testing.T) program {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return program{t, bin, filepath.Join(t.TempDir(), "runs")}
+	folder := t.TempDir()
+	t.Cleanup(func() { sweep(t, filepath.Dir(folder)) })
+	return program{t, bin, filepath.Join(folder, "runs")}
+}
+
+// endless is more steps than a test waits for, and yet an end: when a test is killed, nobody is left to clean up.
+const endless = "20000"
+
+// sweep ends what a test has left of its runs: all whose folders lie in those of the test. Agents end
+// their ranks; what stays is killed.
+func sweep(t *testing.T, folder string) {
+	for i := range 60 {
+		left := processesOf(t, folder+string(filepath.Separator))
+		if len(left) == 0 {
+			return
+		}
+		for _, q := range left {
+			switch {
+			case i == 59:
+				_ = syscall.Kill(q.pid, syscall.SIGKILL) // it may have ended meanwhile, here and below
+			case q.role() == "agent" && i%20 == 0:
+				_ = syscall.Kill(q.pid, syscall.SIGTERM)
+			}
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
 }
 
 func (p program) command(args ...string) *exec.Cmd {

@@ -34,7 +34,7 @@ func TestFullDiskEndsTheRunWithAReason(t *testing.T) {
 	p.runs = filepath.Join(mountSmall(t, "512k"), "runs")
 	first := strings.TrimSpace(p.want(exitOK, shortRun("--steps", "5", "--detach")...).stdout)
 	p.eventually(goneWithin*2, "end of the first run", func() bool { return p.view(filepath.Join(p.runs, first)).State == "finished" })
-	r := p.run(shortRun("--steps", "1000000", "--json")...)
+	r := p.run(shortRun("--steps", endless, "--json")...)
 	var v runView
 	oneJSON(t, r.stdout, &v)
 	if r.code != exitFailed || v.State != "failed" || !strings.Contains(v.Cause, "space") {

@@ -71,12 +71,12 @@ func TestKilledTerminalLeavesTheRunGoing(t *testing.T) {
 	if err := os.MkdirAll(filepath.Dir(session), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	const form = `{"schema":1,"screen":"launch","screens":{"launch":{"toml":"[train]\nsteps = 1000000\n","focus":"size"}}}`
+	const form = `{"schema":1,"screen":"launch","screens":{"launch":{"toml":"[train]\nsteps = ` + endless + `\n","focus":"size"}}}`
 	if err := os.WriteFile(session, []byte(form), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	m := p.tmux(p.bin)
-	m.shows("Command preview", "--steps 1000000")
+	m.shows("Command preview", "--steps "+endless)
 	m.keys("L")
 	m.shows("Yes, launch")
 	m.keys("y")
@@ -102,7 +102,7 @@ func TestKilledTerminalLeavesTheRunGoing(t *testing.T) {
 // The demo ends with everything it started when it is interrupted.
 func TestInterruptedDemoLeavesNobody(t *testing.T) {
 	p := newProgram(t)
-	cmd := p.command("demo", "--steps", "100000")
+	cmd := p.command("demo", "--steps", endless)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -41,6 +41,9 @@ func (a *app) prepare(e experiment.Experiment) (prepared, error) {
 	for _, v := range found {
 		a.note("note: %s", v)
 	}
+	if tight := m.Tight(plan.NeedBytes); tight != "" && plan.Fits {
+		a.note("note: %s", tight)
+	}
 	return prepared{experiment: e, plan: plan}, nil
 }
 

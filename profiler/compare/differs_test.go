@@ -130,6 +130,17 @@ func TestRunsBesideEachOther(t *testing.T) {
 				t.Errorf("%s, %s:\n%s", name, format, text)
 			}
 		}
+		// A copy is the run itself.
+		if name == "beside" {
+			ok(t, os.CopyFS(filepath.Join(root, "copy"), os.DirFS(dirs[0])))
+			ok(t, os.Chtimes(filepath.Join(root, "copy", "run.json"), began, began))
+			table, err = Compare(append(dirs, filepath.Join(root, "copy")), Options{})
+			ok(t, err)
+			if r := table.Rows[0]; !slices.Equal(r.Overlapped, c.want) {
+				t.Errorf("overlapped by %v", r.Overlapped)
+			}
+			ok(t, os.RemoveAll(filepath.Join(root, "copy")))
+		}
 		// A run of the same store that is not compared disturbs as well. Its files tell when it ran.
 		ok(t, os.Chtimes(filepath.Join(dirs[1], "run.json"), c.other.began, c.other.began))
 		table, err = Compare(dirs[:1], Options{})

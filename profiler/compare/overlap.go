@@ -61,8 +61,17 @@ func (l *loaded) beside(id string, at span) {
 	}
 }
 
+// sameHost reports whether two runs, not one and its copy, had a host in common.
 func sameHost(a, b *Run) bool {
-	return slices.ContainsFunc(a.Hosts, func(h string) bool { return slices.Contains(b.Hosts, h) })
+	return !(a.written() == b.written() && a.Created.Equal(b.Created)) && slices.ContainsFunc(a.Hosts, func(h string) bool { return slices.Contains(b.Hosts, h) })
+}
+
+// written is the id that run.json gives.
+func (r *Run) written() string {
+	if r.Claimed != "" {
+		return r.Claimed
+	}
+	return r.ID
 }
 
 // others looks through a store for runs that are not compared and ran meanwhile. The times of the files
