@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -14,7 +15,7 @@ import (
 const auto = "auto"
 
 // Set gives a key the value that the text says. The error names the values that are allowed. Numbers out of range
-// are refused by Validate, not here, so that a form can show every problem at once; but 0 for an open key is refused, since it would silently mean the default.
+// are refused by Validate, not here, so that every problem can be shown at once.
 func (e *Experiment) Set(key, value string) error {
 	k, ok := KeyOf(key)
 	if !ok {
@@ -128,18 +129,21 @@ func (k Key) setInt(v string, store func(int64)) error {
 		return nil
 	}
 	n, err := strconv.ParseInt(v, 10, 64)
-	if err != nil {
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return k.bad(v, "is beyond 64 bits")
+	case err != nil:
 		return k.bad(v, "is not a whole number")
-	}
-	if n == 0 && k.Open {
-		return k.bad(v, "is too small")
-	}
-	if n < 0 && k.Name == "seed" {
-		return k.bad(v, "is negative")
+	case n == 0 && k.Open:
+		n = saidZero
 	}
 	store(n)
 	return nil
 }
+
+// saidZero is the 0 of somebody who wrote it for an open key, where the field's own 0 means that nothing was said.
+// Validate finds it out of range.
+const saidZero = math.MinInt
 
 func (k Key) setString(p *string, v string) error {
 	if k.Kind == Switch && v != "" {
@@ -174,9 +178,12 @@ func (k Key) get(e *Experiment) string {
 		if *p == 0 && k.Open {
 			return ""
 		}
+		if *p == saidZero && k.Open {
+			return "0"
+		}
 		return strconv.Itoa(*p)
 	case *uint64:
-		return strconv.FormatUint(*p, 10)
+		return strconv.FormatInt(int64(*p), 10) // one that is out of range reads as it was set: -1
 	case *float64:
 		return strconv.FormatFloat(*p, 'g', -1, 64)
 	case *[]string:

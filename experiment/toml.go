@@ -15,7 +15,8 @@ import (
 const maxFileBytes = 1 << 20
 
 // ParseTOML reads an experiment file over Default. name is how errors call the file. All problems are
-// reported at once, one per line, as "name:line: what is wrong; what is allowed or nearest".
+// reported at once, one per line, as "name:line: what is wrong; what is allowed or nearest"; the experiment then has
+// what could be read.
 func ParseTOML(data []byte, name string) (Experiment, error) {
 	if len(data) > maxFileBytes {
 		return Experiment{}, fmt.Errorf("%s: %d bytes are too many for an experiment file (%d allowed)", name, len(data), maxFileBytes)
@@ -37,10 +38,7 @@ func ParseTOML(data []byte, name string) (Experiment, error) {
 			p.key("", key, value, line)
 		}
 	}
-	if err := p.err(name); err != nil {
-		return Experiment{}, err
-	}
-	return p.e, nil
+	return p.e, p.err(name)
 }
 
 func syntaxError(name string, err error) error {

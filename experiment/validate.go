@@ -11,17 +11,33 @@ import (
 // nearest values that work. Warnings are marked. An empty result means that it can run.
 func (e Experiment) Validate(m Machine) []Violation {
 	c := checker{e: e}
-	c.ranges()
-	c.words()
-	if c.sound() {
-		c.shapes()
-		c.divisibility()
-	}
-	c.places()
-	c.later()
+	c.rules()
+	c.waysOut()
 	c.machine(m)
 	return c.out
 }
+
+// OutOfRange is the part of Validate that looks at one value at a time: it can be said even where other values
+// are not known.
+func (e Experiment) OutOfRange() []Violation {
+	c := checker{e: e}
+	c.ranges()
+	c.words()
+	return c.out
+}
+
+// rules checks everything but the machine.
+func (c *checker) rules() {
+	c.ranges()
+	c.words()
+	c.shapes()
+	c.divisibility()
+	c.places()
+	c.later()
+}
+
+// ruleRange ends the name of the rule about one number.
+const ruleRange = " is in range"
 
 // checker collects the violations of one experiment.
 type checker struct {
@@ -38,11 +54,6 @@ func (c *checker) has(keys ...string) bool {
 	return slices.ContainsFunc(c.out, func(v Violation) bool { return slices.Contains(keys, v.Key) })
 }
 
-// sound reports whether the shapes can be reasoned about at all.
-func (c *checker) sound() bool {
-	return !c.has("d", "layers", "heads", "ff", "vocab", "rank", "rank-attn", "rank-mlp", "variant", "scheme", "tp", "micro-batch", "seq")
-}
-
 // ranges checks every number and choice against the registry.
 func (c *checker) ranges() {
 	for _, k := range keys {
@@ -50,7 +61,7 @@ func (c *checker) ranges() {
 		case *int:
 			c.number(k, float64(*p))
 		case *uint64:
-			c.number(k, float64(*p))
+			c.number(k, float64(int64(*p)))
 		case *float64:
 			c.number(k, *p)
 		case *string, *Variant, *Scheme:
@@ -68,6 +79,9 @@ func (c *checker) number(k Key, v float64) {
 	if strings.HasPrefix(k.Name, "rank") && c.e.Model.Variant == Full {
 		return // no factors, no rank
 	}
+	if m := c.e.Model; k.Name == "rank-attn" && m.RankAttn == m.Rank || k.Name == "rank-mlp" && m.RankMLP == m.Rank {
+		return // told once, of rank
+	}
 	near := ""
 	switch {
 	case v > k.Min && v < k.Max, v == k.Min && !k.OpenMin, v == k.Max && !k.OpenMax:
@@ -80,7 +94,7 @@ func (c *checker) number(k Key, v float64) {
 		def := Default()
 		near = k.get(&def)
 	}
-	c.out = append(c.out, Violation{Key: k.Name, Value: short(v), Rule: k.Name + " is in range",
+	c.out = append(c.out, Violation{Key: k.Name, Value: k.get(&c.e), Rule: k.Name + ruleRange,
 		Reason: "must be " + k.allowedNumber(), Nearest: []string{near}})
 }
 
@@ -97,76 +111,74 @@ func (c *checker) words() {
 	}
 }
 
-// shapes checks what does not depend on the scheme.
+// shapes checks what does not depend on the scheme. Every rule is checked whose own values are in range.
 func (c *checker) shapes() {
 	m, s := c.e.Model, c.e.Step
-	if m.Variant != Full {
+	if m.Variant != Full && !c.has("d", "ff", "rank") {
 		c.rank("rank-attn", m.RankAttn, m.D, "d")
 		c.rank("rank-mlp", m.RankMLP, min(m.D, m.FF), "d and ff")
 	}
-	if tokens := s.MicroBatch * s.Seq; tokens > maxTokens {
+	if tokens := s.MicroBatch * s.Seq; !c.has("micro-batch", "seq") && tokens > maxTokens {
 		c.add("micro-batch", "a micro-batch has at most 2^22 tokens", fmt.Sprintf("of %d sequences of %d tokens has %d tokens, more than %d", s.MicroBatch, s.Seq, tokens, maxTokens),
 			strconv.Itoa(maxTokens/s.Seq))
 	}
-	if m.D%m.Heads == 0 && m.D/m.Heads%2 == 0 {
+	if c.has("d", "heads") || m.D%m.Heads == 0 && m.D/m.Heads%2 == 0 {
 		return
 	}
+	const rule = "heads divides d, heads are even"
 	if m.D%2 != 0 {
-		unit := 2 * m.Heads
-		if c.e.Parallel.Scheme == BTP {
-			unit = lcm(unit, c.e.Parallel.TP)
-		}
-		c.add("d", "heads divides d, heads are even", "is odd, and the rotary embedding needs heads of an even width", nearest(m.D, maxWidth, func(d int) bool { return d%unit == 0 })...)
+		c.add("d", rule, "is odd, and the rotary embedding needs heads of an even width")
 		return
 	}
-	fits := func(h int) bool { return m.D%h == 0 && m.D/h%2 == 0 }
-	both := func(h int) bool { return fits(h) && (c.e.Parallel.Scheme == Vanilla || h%c.e.Parallel.TP == 0) }
-	near := nearest(m.Heads, m.D, both)
-	if len(near) == 0 {
-		near = nearest(m.Heads, m.D, fits)
-	}
-	c.add("heads", "heads divides d, heads are even", fmt.Sprintf("must divide d (%d) into heads of an even width", m.D), near...)
+	c.add("heads", rule, fmt.Sprintf("must divide d (%d) into heads of an even width", m.D))
 }
 
 func (c *checker) rank(key string, r, most int, of string) {
-	if r <= most {
-		return
+	if r > most && !c.has(key) {
+		c.add(key, "a rank is at most the width", fmt.Sprintf("is larger than %s (%d): a product of factors has no higher rank", of, most))
 	}
-	near := nearest(most, most, func(n int) bool { return c.e.Parallel.Scheme != Vanilla || n%c.e.Parallel.TP == 0 })
-	if len(near) == 0 {
-		near = []string{strconv.Itoa(most)}
-	}
-	c.add(key, "a rank is at most the width", fmt.Sprintf("is larger than %s (%d): a product of factors has no higher rank", of, most), near...)
 }
 
-// divisibility is METHOD.md §4: btp t | H, d, f, V; vanilla t | r, V; full-rank t | H, f, V.
-func (c *checker) divisibility() {
-	m, t := c.e.Model, c.e.Parallel.TP
-	type dim struct {
-		name string
-		n    int
-	}
-	var dims []dim
-	switch c.e.Parallel.Scheme {
+// dim is a width that a scheme splits over its ranks.
+type dim struct {
+	key string
+	n   int
+}
+
+// split lists the widths that tp must divide, METHOD.md §4: btp t | H, d, f, V; vanilla t | r, V; full-rank t | H, f, V.
+func (e Experiment) split() []dim {
+	m := e.Model
+	switch e.Parallel.Scheme {
 	case BTP:
-		dims = []dim{{"heads", m.Heads}, {"d", m.D}, {"ff", m.FF}, {"vocab", m.Vocab}}
+		return []dim{{"heads", m.Heads}, {"d", m.D}, {"ff", m.FF}, {"vocab", m.Vocab}}
 	case Vanilla:
-		dims = []dim{{"rank-attn", m.RankAttn}, {"rank-mlp", m.RankMLP}, {"vocab", m.Vocab}}
+		return []dim{{"rank-attn", m.RankAttn}, {"rank-mlp", m.RankMLP}, {"vocab", m.Vocab}}
 	case FullRank:
-		dims = []dim{{"heads", m.Heads}, {"ff", m.FF}, {"vocab", m.Vocab}}
+		return []dim{{"heads", m.Heads}, {"ff", m.FF}, {"vocab", m.Vocab}}
 	}
-	g, names := 0, []string{}
-	var broken []string
-	for _, d := range dims {
-		g = gcd(g, d.n)
-		names = append(names, d.name)
-		if d.n%t != 0 {
-			broken = append(broken, fmt.Sprintf("%s (%d)", d.name, d.n))
-		}
-	}
-	if len(broken) == 0 {
+	return nil
+}
+
+func (c *checker) divisibility() {
+	if c.has("tp", "rank") {
 		return
 	}
-	c.add("tp", "tp divides "+and(names), fmt.Sprintf("under %s tp must divide %s", c.e.Parallel.Scheme, and(broken)),
-		nearest(t, min(g, maxRanks), func(n int) bool { return g%n == 0 })...)
+	var broken []string
+	g := 0
+	for _, d := range c.e.split() {
+		if d.n > 0 {
+			g = gcd(g, d.n)
+		}
+		if d.n > 0 && d.n%c.e.Parallel.TP != 0 && !c.outOfRange(d.key) {
+			broken = append(broken, fmt.Sprintf("%s (%d)", d.key, d.n))
+		}
+	}
+	if len(broken) > 0 {
+		c.add("tp", "tp divides what it splits", fmt.Sprintf("under %s tp must divide %s", c.e.Parallel.Scheme, and(broken)), divisors(c.e.Parallel.TP, g)...)
+	}
+}
+
+// outOfRange reports whether a key's value alone is wrong already.
+func (c *checker) outOfRange(key string) bool {
+	return slices.ContainsFunc(c.out, func(v Violation) bool { return v.Key == key && strings.HasSuffix(v.Rule, ruleRange) })
 }

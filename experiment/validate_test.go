@@ -3,7 +3,6 @@ package experiment
 import (
 	"errors"
 	"math/rand/v2"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -90,42 +89,100 @@ func TestValidateMachine(t *testing.T) {
 	}
 }
 
-// Setting a key to one of the nearest values mends that key, whatever else is wrong.
+// random draws an experiment with a lot wrong in it.
+func random(t *testing.T, rng *rand.Rand) Experiment {
+	pick := func(of ...string) string { return of[rng.IntN(len(of))] }
+	e := Default()
+	for _, kv := range [][2]string{
+		{"size", pick(presetNames()...)}, {"variant", pick("cola", "svd", "full", "lax", "relora")}, {"scheme", pick("auto", "btp", "vanilla", "full-rank")},
+		{"tp", strconv.Itoa(rng.IntN(70) - 2)}, {"pp", pick("1", "1", "2", "-1")}, {"steps", pick("0", "10")}, {"beta2", pick("0.5", "1", "-1")},
+		{"d", pick("auto", "127", "130", "4096", "100", "66000", "6", "0")}, {"heads", pick("auto", "7", "12", "200000", "3", "5", "0")}, {"ff", pick("auto", "5461", "1", "7", "352")},
+		{"vocab", pick("auto", "32001", "1", "0")}, {"rank", pick("auto", "33", "9000", "0")}, {"rank-mlp", pick("auto", "48")}, {"dtype", pick("auto", "bf16")},
+		{"micro-batch", pick("auto", "4000", "-1", "0")}, {"seq", pick("auto", "5000", "3000000", "0")}, {"recompute", pick("none", "full")},
+		{"norm-eps", pick("1e-5", "0", "2")}, {"stop-after", pick("0", "-1")}, {"seed", pick("1", "-1")},
+	} {
+		if rng.IntN(4) == 0 {
+			continue
+		}
+		if err := e.Set(kv[0], kv[1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return e
+}
+
+func rulesOf(vs []Violation) map[[2]string]bool {
+	out := map[[2]string]bool{}
+	for _, v := range vs {
+		out[[2]string{v.Key, v.Rule}] = true
+	}
+	return out
+}
+
+// Setting a key to one of the nearest values, as its user would, mends that rule and breaks no other.
 func TestNearestValuesWork(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	pick := func(of ...string) string { return of[rng.IntN(len(of))] }
-	for range 20000 {
-		e := Default()
-		for _, kv := range [][2]string{
-			{"size", pick(presetNames()...)}, {"variant", pick("cola", "svd", "full", "lax", "relora")}, {"scheme", pick("auto", "btp", "vanilla", "full-rank")},
-			{"tp", strconv.Itoa(rng.IntN(70) - 2)}, {"pp", pick("1", "1", "2", "-1")}, {"steps", pick("0", "10")}, {"beta2", pick("0.5", "1", "-1")},
-			{"d", pick("auto", "127", "4096", "100", "66000", "6")}, {"heads", pick("auto", "7", "12", "200000", "3")}, {"ff", pick("auto", "5461", "1")},
-			{"vocab", pick("auto", "32001", "1")}, {"rank", pick("auto", "33", "9000")}, {"rank-mlp", pick("auto", "48")}, {"dtype", pick("auto", "bf16")},
-			{"micro-batch", pick("auto", "4000", "-1")}, {"seq", pick("auto", "5000", "3000000")}, {"recompute", pick("none", "full")}, {"norm-eps", pick("1e-5", "0", "2")},
-		} {
-			if err := e.Set(kv[0], kv[1]); err != nil {
-				t.Fatal(err)
-			}
-		}
+	proposed, lost := 0, 0
+	for range 400 {
+		e := random(t, rng)
 		r, err := e.Resolve()
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, v := range r.Validate(Machine{}) {
+		vs := r.Validate(Machine{})
+		before := rulesOf(vs)
+		for _, v := range vs {
 			for _, n := range v.Nearest {
-				mended := r
+				proposed++
+				mended := e
 				if err := mended.Set(v.Key, n); err != nil {
 					t.Fatalf("%v: %v", v, err)
 				}
-				for _, w := range mended.Validate(Machine{}) {
-					if w.Key == v.Key && w.Rule == v.Rule {
-						t.Fatalf("%v: with %s: %v", v, n, w)
+				mended, err := mended.Resolve()
+				if err != nil {
+					t.Fatal(err)
+				}
+				for rule := range rulesOf(mended.Validate(Machine{})) {
+					if rule == [2]string{v.Key, v.Rule} || !before[rule] {
+						t.Fatalf("%s\n%v: with %s: %v", e.TOML(), v, n, rule)
 					}
 				}
 			}
-			if len(v.Nearest) == 0 && !slices.Contains([]string{"heads"}, v.Key) {
-				t.Fatalf("%v: no way out", v)
+			if len(v.Nearest) == 0 {
+				lost++
+				if !strings.Contains(v.Reason, ": change ") {
+					t.Fatalf("%v: no way out", v)
+				}
 			}
+		}
+	}
+	if t.Logf("%d proposals, %d violations without", proposed, lost); proposed < 1000 || lost > proposed/4 {
+		t.Errorf("%d proposals, %d violations without", proposed, lost)
+	}
+}
+
+func TestNearestValuesOfPairs(t *testing.T) {
+	for _, tc := range []struct{ set, want string }{
+		{"variant=full d=130 ff=352 tp=2", "heads 4: must divide d (130) into heads of an even width; no heads does here: change d to 128 or 136"},
+		{"scheme=vanilla ff=7 tp=16", "rank-mlp 32: is larger than d and ff (7): a product of factors has no higher rank; no rank-mlp does here: change ff to 32"},
+		{"d=0", "d 0: must be a whole number from 1 to 65536; nearest: 8"},
+		{"vocab=0 tp=4", "vocab 0: must be a whole number from 2 to 1048576; nearest: 4"},
+	} {
+		vs := mustResolve(t, strings.Fields(tc.set)...).Validate(Machine{})
+		if len(vs) == 0 || vs[0].String() != tc.want {
+			t.Errorf("%s: %v\nwant %s", tc.set, vs, tc.want)
+		}
+	}
+}
+
+func TestEverythingAtOnce(t *testing.T) {
+	vs := mustResolve(t, "seq=0", "micro-batch=0", "stop-after=-1", "seed=-1", "rank=0", "heads=3").Validate(Machine{})
+	if got := strings.Join(keysOf(vs), " "); got != "rank micro-batch seq seed stop-after heads" {
+		t.Errorf("%s: %v", got, vs)
+	}
+	for _, v := range vs {
+		if v.Key == "seed" && (v.Value != "-1" || v.Nearest[0] != "0") || v.Key == "seq" && v.Value != "0" {
+			t.Error(v)
 		}
 	}
 }

@@ -20,7 +20,7 @@ const RuleMemory = "memory of this machine"
 type Violation struct {
 	Key     string   `json:"key"`
 	Value   string   `json:"value"`
-	Rule    string   `json:"rule"`   // short: "tp divides heads, d, ff and vocab"
+	Rule    string   `json:"rule"`   // short: "tp divides what it splits"
 	Reason  string   `json:"reason"` // a sentence
 	Nearest []string `json:"nearest,omitempty"`
 	Warning bool     `json:"warning,omitempty"` // worth knowing, no obstacle
