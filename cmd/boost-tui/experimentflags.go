@@ -1,14 +1,15 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"boost-tui/experiment"
+	"boost-tui/internal/regular"
 )
 
 // maxConfigBytes bounds an experiment file: a mistaken path to a data set must not be read whole.
@@ -17,13 +18,20 @@ const maxConfigBytes = 1 << 20
 // experimentFlags collects what the command line says about an experiment. What stands in a file comes
 // first; flags and --set follow in the order of the command line, so that the last word wins.
 type experimentFlags struct {
+	in      io.Reader // what --config - reads
 	config  string
-	assigns []assignment
+	assigns []said
 }
 
 type assignment struct{ key, value string }
 
-// keyFlag is the flag of one key. It refuses a value when it is parsed, so that the error names the flag.
+// said is an assignment by a flag, which errors name.
+type said struct {
+	flag string
+	assignment
+}
+
+// keyFlag is the flag of one key. What is wrong with values is told when all are known, not at the first.
 type keyFlag struct {
 	all *experimentFlags
 	key experiment.Key
@@ -46,7 +54,7 @@ func (f *keyFlag) Type() string {
 	}
 }
 
-func (f *keyFlag) Set(value string) error { return f.all.assign(f.key.Name, value) }
+func (f *keyFlag) Set(value string) error { return f.all.assign("--"+f.key.Name, f.key.Name, value) }
 
 // setFlag is --set key=value.
 type setFlag struct{ all *experimentFlags }
@@ -59,15 +67,11 @@ func (f setFlag) Set(text string) error {
 	if !ok {
 		return fmt.Errorf("want key=value; keys are the names of the flags")
 	}
-	return f.all.assign(strings.TrimSpace(key), value)
+	return f.all.assign("--set", strings.TrimSpace(key), value)
 }
 
-func (f *experimentFlags) assign(key, value string) error {
-	scratch := experiment.Default()
-	if err := scratch.Set(key, value); err != nil {
-		return err
-	}
-	f.assigns = append(f.assigns, assignment{key, value})
+func (f *experimentFlags) assign(flag, key, value string) error {
+	f.assigns = append(f.assigns, said{flag, assignment{key, value}})
 	return nil
 }
 
@@ -75,7 +79,7 @@ func (f *experimentFlags) assign(key, value string) error {
 func (f *experimentFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&f.config, "config", "", "experiment `FILE` (TOML); flags win over it")
+	flags.StringVar(&f.config, "config", "", "experiment `FILE` (TOML), - for stdin; flags win over it")
 	flags.Var(setFlag{f}, "set", "set any key, repeatable; the last word on the command line wins")
 	for _, k := range experiment.Keys() {
 		help := k.Help
@@ -95,39 +99,50 @@ func (f *experimentFlags) register(cmd *cobra.Command) {
 	}
 }
 
-// experiment is the file and the flags together, not yet resolved.
+// experiment is the file and the flags together, not yet resolved. The error names everything that is wrong with
+// them: what cannot be read as its key's type, and of the rest what is out of range. Rules between values are for
+// experiments whose values are all known.
 func (f *experimentFlags) experiment() (experiment.Experiment, error) {
 	e := experiment.Default()
+	var errs []error
 	if f.config != "" {
-		data, err := readSmall(f.config, maxConfigBytes)
+		data, name, err := f.file()
 		if err != nil {
 			return e, usagef("--config: %w", err)
 		}
-		if e, err = experiment.ParseTOML(data, f.config); err != nil {
-			return e, usage(err)
+		if e, err = experiment.ParseTOML(data, name); err != nil {
+			errs = append(errs, err)
 		}
 	}
 	for _, a := range f.assigns {
 		if err := e.Set(a.key, a.value); err != nil {
-			return e, usage(err)
+			errs = append(errs, fmt.Errorf("%s: %w", a.flag, err))
 		}
 	}
-	return e, nil
+	if len(errs) == 0 {
+		return e, nil
+	}
+	if r, err := e.Resolve(); err == nil {
+		for _, v := range r.OutOfRange() {
+			errs = append(errs, errors.New(v.String()))
+		}
+	}
+	return e, usage(errors.Join(errs...))
 }
 
-// readSmall reads a file that must not be larger than limit.
-func readSmall(path string, limit int64) ([]byte, error) {
-	file, err := os.Open(path)
+// file is the content of the file that --config names, and how errors call it.
+func (f *experimentFlags) file() (data []byte, name string, err error) {
+	if f.config == "-" && f.in != nil {
+		data, err = regular.ReadAll(io.NopCloser(f.in), "stdin", maxConfigBytes)
+		return data, "stdin", err
+	}
+	file, err := regular.Follow(f.config)
+	if errors.Is(err, regular.ErrNotRegular) {
+		err = fmt.Errorf("%w; - reads from stdin", err)
+	}
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, limit+1))
-	if err != nil {
-		return nil, err
-	}
-	if int64(len(data)) > limit {
-		return nil, fmt.Errorf("%s is larger than %d bytes: is it an experiment file?", path, limit)
-	}
-	return data, nil
+	data, err = regular.ReadAll(file, f.config, maxConfigBytes)
+	return data, f.config, err
 }

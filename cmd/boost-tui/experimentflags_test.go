@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 
 	"boost-tui/experiment"
 )
@@ -84,6 +85,10 @@ func TestWrongValuesSayWhereAndWhatIsAllowed(t *testing.T) {
 	if err := os.WriteFile(big, make([]byte, maxConfigBytes+1), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	fifo := filepath.Join(t.TempDir(), "fifo")
+	if err := unix.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct{ args, want string }{
 		{"--variant colla", "cola"},
 		{"--tp many", "--tp"},
@@ -91,11 +96,33 @@ func TestWrongValuesSayWhereAndWhatIsAllowed(t *testing.T) {
 		{"--set steps", "key=value"},
 		{"--set step=3", "steps"},
 		{"--config /nowhere/x.toml", "/nowhere/x.toml"},
-		{"--config " + big, "larger than"},
+		{"--config " + big, "longer than"},
+		{"--config " + fifo, "is a FIFO; - reads from stdin"},
+		{"--config /dev/zero", "not a regular file"},
 	} {
 		_, err := parse(t, strings.Fields(c.args)...)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want an error with %q", c.args, err, c.want)
 		}
+	}
+}
+
+func TestAllThatIsWrongAtOnce(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "x.toml")
+	if err := os.WriteFile(file, []byte("[train]\nsteps = 'many'\nlr = -1\n[step]\nseq = 0\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := parse(t, "--config", file, "--tp", "two", "--variant", "colla", "--set", "nope=1", "--micro-batch", "0", "--stop-after", "-1")
+	for _, want := range []string{"x.toml:2: steps", "lr -1", "seq 0", "--tp: tp", "--variant: variant", "--set: key", "micro-batch 0", "stop-after -1"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v\nlacks %q", err, want)
+		}
+	}
+}
+
+func TestConfigFromStdin(t *testing.T) {
+	f := experimentFlags{in: strings.NewReader("[train]\nsteps = 7\n"), config: "-"}
+	if e, err := f.experiment(); err != nil || e.Train.Steps != 7 {
+		t.Errorf("%v, %v", e.Train, err)
 	}
 }

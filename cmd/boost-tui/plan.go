@@ -19,7 +19,7 @@ type planResult struct {
 }
 
 func newPlan(a *app) *cobra.Command {
-	var f experimentFlags
+	f := experimentFlags{in: a.in}
 	cmd := &cobra.Command{
 		Use: "plan", Short: "Predict memory, communication and FLOPs of an experiment", GroupID: groupWork, Args: cobra.NoArgs,
 		Long: `Predict what an experiment needs, from one recorded step of the real model: nothing is computed and no memory of

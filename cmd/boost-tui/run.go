@@ -28,7 +28,7 @@ type launched struct {
 }
 
 func newRun(a *app) *cobra.Command {
-	var f experimentFlags
+	f := experimentFlags{in: a.in}
 	var detach bool
 	var after string
 	cmd := &cobra.Command{
