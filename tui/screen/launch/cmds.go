@@ -1,7 +1,6 @@
 package launch
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -80,7 +79,7 @@ func (m *Model) take(in planned) {
 
 // askLaunch asks before it starts the draft.
 func (m *Model) askLaunch() tea.Cmd {
-	if m.launching {
+	if m.launch.busy() {
 		return msg.Send(msg.Toast{Level: msg.Warn, Text: "a launch is under way"})
 	}
 	if faults := m.draft.obstacles(); len(faults) > 0 {
@@ -88,16 +87,30 @@ func (m *Model) askLaunch() tea.Cmd {
 	}
 	e := m.draft.resolved
 	lines := []string{describe(e), fmt.Sprintf("%d step(s) on %s, %s", e.Train.Steps, layout.Clean(m.env.Host), rankCount(e)), "", "It goes on when the UI or the terminal is closed."}
+	if advice := m.stepsAdvice(e); advice != "" {
+		lines = append(lines, "", "! "+advice)
+	}
+	others, wait, after := m.besides()
 	return msg.Send(msg.Open{
-		Modal: modal.Confirm{Title: "Launch", Lines: lines, Yes: "launch"},
+		Modal: modal.Confirm{Title: "Launch", Lines: append(lines, others...), Yes: yesNow(wait), Alt: wait},
 		Then: func(answer any) tea.Cmd {
-			if answer == nil {
+			switch answer {
+			case nil:
 				return nil
+			case modal.Alternative:
+				return m.start(e, after)
 			}
-			m.launching = true
-			return m.launch(e)
+			return m.start(e, "")
 		},
 	})
+}
+
+// yesNow is the label of the choice that launches; it says "now" where waiting is the other way.
+func yesNow(wait string) string {
+	if wait != "" {
+		return "launch now"
+	}
+	return "launch"
 }
 
 func rankCount(e experiment.Experiment) string {
@@ -119,21 +132,12 @@ func describe(e experiment.Experiment) string {
 	return s
 }
 
-func (m *Model) launch(e experiment.Experiment) tea.Cmd {
-	start := m.env.Launch
-	return func() tea.Msg {
-		ctx, cancel := context.WithTimeout(context.Background(), launchDeadline)
-		defer cancel()
-		id, err := start(ctx, e, "")
-		return launched{id, err}
-	}
-}
-
 func (m *Model) launchedRun(in launched) tea.Cmd {
-	m.launching = false
 	if in.err != nil {
-		return msg.Send(msg.Toast{Level: msg.Bad, Text: in.err.Error()})
+		m.end(in.err)
+		return msg.Send(msg.Toast{Level: msg.Bad, Text: "the launch failed: " + in.err.Error()})
 	}
+	m.end(nil, in.id)
 	return tea.Batch(msg.Send(msg.RunsChanged{}), msg.Send(msg.OpenRun{ID: in.id}),
 		msg.Send(msg.Toast{Level: msg.Good, Text: "started " + in.id}))
 }

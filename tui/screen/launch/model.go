@@ -8,6 +8,7 @@ import (
 
 	"boost-tui/experiment"
 	"boost-tui/planner"
+	"boost-tui/runner"
 	"boost-tui/tui/feed"
 	"boost-tui/tui/keys"
 	"boost-tui/tui/screen"
@@ -27,13 +28,14 @@ type Model struct {
 	form  form.Form
 	table keys.Table[func(*Model) tea.Cmd]
 
-	find      *input.Line // open while a field is looked for
-	plan      plan
-	rivals    [3]plan // full-rank, vanilla, btp of the same configuration
-	debounce  feed.Loop
-	planning  bool
-	launching bool
-	scroll    int // of the lower pane
+	find     *input.Line // open while a field is looked for
+	plan     plan
+	rivals   [3]plan // full-rank, vanilla, btp of the same configuration
+	debounce feed.Loop
+	planning bool
+	launch   progress
+	infos    []runner.Info // all runs, oldest first
+	scroll   int           // of the lower pane
 }
 
 // plan is the planner's answer, or why there is none.

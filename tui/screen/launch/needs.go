@@ -208,6 +208,14 @@ func (m *Model) checkLines() []string {
 		if p.Fits && p.MachineBytes > 0 {
 			out = append(out, fmt.Sprintf("+ needs %s of %s", format.Bytes(p.NeedBytes), format.Bytes(p.MachineBytes)))
 		}
+	}
+	if advice := m.stepsAdvice(m.draft.resolved); advice != "" {
+		out = append(out, "! "+advice)
+	}
+	if last := m.lastLaunches(); last != "" {
+		out = append(out, "  last launches of this configuration:"+last)
+	}
+	if p := m.plan.p; p != nil {
 		for _, n := range p.Notes {
 			out = append(out, "  "+n)
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"boost-tui/experiment"
@@ -23,7 +24,7 @@ type launchedThree struct {
 
 // askThree checks and asks, then starts the three schemes.
 func (m *Model) askThree() tea.Cmd {
-	if m.launching {
+	if m.launch.busy() {
 		return msg.Send(msg.Toast{Level: msg.Warn, Text: "a launch is under way"})
 	}
 	var runs []experiment.Experiment
@@ -43,25 +44,31 @@ func (m *Model) askThree() tea.Cmd {
 	}
 	lines = append(lines, "", "One after another: together they would slow each other down.",
 		"They go on when the UI or the terminal is closed.")
+	if advice := m.stepsAdvice(runs...); advice != "" {
+		lines = append(lines, "", "! "+advice)
+	}
+	others, wait, after := m.besides()
 	return msg.Send(msg.Open{
-		Modal: modal.Confirm{Title: "Launch three schemes", Lines: lines, Yes: "launch all three"},
+		Modal: modal.Confirm{Title: "Launch three schemes", Lines: append(lines, others...), Yes: strings.Replace(yesNow(wait), "launch", "launch all three", 1), Alt: wait},
 		Then: func(answer any) tea.Cmd {
-			if answer == nil {
+			switch answer {
+			case nil:
 				return nil
+			case modal.Alternative:
+				return m.launchThree(runs, after)
 			}
-			m.launching = true
-			return m.launchThree(runs)
+			return m.launchThree(runs, "")
 		},
 	})
 }
 
 // launchThree starts all runs at once, each of which waits for the one before
-// it: ranks on one machine would slow each other down.
-func (m *Model) launchThree(runs []experiment.Experiment) tea.Cmd {
+// it: ranks on one machine would slow each other down. The first waits for the
+// run before, if there is one.
+func (m *Model) launchThree(runs []experiment.Experiment, before string) tea.Cmd {
 	start := m.env.Launch
-	return func() tea.Msg {
+	return tea.Batch(m.begin("three schemes"), func() tea.Msg {
 		var out launchedThree
-		before := ""
 		for _, e := range runs {
 			ctx, cancel := context.WithTimeout(context.Background(), launchDeadline)
 			before, out.err = start(ctx, e, before)
@@ -72,13 +79,13 @@ func (m *Model) launchThree(runs []experiment.Experiment) tea.Cmd {
 			out.ids = append(out.ids, before)
 		}
 		return out
-	}
+	})
 }
 
 // startedThree opens the first run, and makes the first two the references for
 // speed-ups. What was started before a failure goes on.
 func (m *Model) startedThree(in launchedThree) tea.Cmd {
-	m.launching = false
+	m.end(in.err, in.ids...)
 	toast := msg.Toast{Level: msg.Good, Text: "started three runs, one after another: 3 compares those that are over"}
 	if in.err != nil {
 		toast = msg.Toast{Level: msg.Bad, Text: fmt.Sprintf("%d of the three schemes started: %v", len(in.ids), in.err)}

@@ -40,7 +40,13 @@ func (m *Model) Update(in tea.Msg) (tea.Cmd, bool) {
 		m.draft.machine.MemBytes, m.draft.machine.Cores = in.machine.MemBytes, in.machine.Cores
 		m.draft.settle()
 		m.form.SetFields(m.draft.fields())
+	case msg.Runs:
+		m.infos = in.Infos
+		return m.watch(in.Infos), false
 	case msg.Tick:
+		if m.launch.loop.Mine(in.Owner, in.Gen) {
+			return m.count(), false
+		}
 		if m.debounce.Mine(in.Owner, in.Gen) {
 			return m.readPlans(), false
 		}
@@ -80,7 +86,7 @@ func (m *Model) set(key, value string) tea.Cmd {
 
 // changed shows the draft and asks for a plan.
 func (m *Model) changed() tea.Cmd {
-	m.draft.machine.NeedBytes = 0
+	m.draft.machine.NeedBytes, m.launch.failure = 0, ""
 	m.draft.settle()
 	m.form.SetFields(m.draft.fields())
 	m.scroll = 0

@@ -62,6 +62,9 @@ func (m *Model) Status() string {
 	if m.find != nil {
 		return "/" + m.find.View(t, 40)
 	}
+	if line := m.progressLine(); line != "" {
+		return line
+	}
 	if faults := m.draft.obstacles(); len(faults) > 0 {
 		more := ""
 		if n := len(faults) - 1; n > 0 {

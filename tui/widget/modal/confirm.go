@@ -11,6 +11,9 @@ import (
 // Alternative is the answer of a Confirm whose Alt was chosen.
 const Alternative = "alternative"
 
+// maxConfirm is the width of a question at most: longer lines are hard to read.
+const maxConfirm = 92
+
 // Confirm asks a question whose default is No. Its answer is true, Alternative,
 // or nil.
 type Confirm struct {
@@ -63,6 +66,7 @@ func (c Confirm) Hints() []keys.Binding {
 // View draws the question with its choices and the dialog's keys, both at any
 // size.
 func (c Confirm) View(t theme.Theme, w, h int) string {
+	w = min(w, maxConfirm)
 	names := []string{"No", "Yes, " + c.Yes}
 	help := []string{"y yes   n or esc no   tab other choice   enter takes [ ]", "y yes  n no  tab other  enter takes [ ]", "y yes  n no  tab other"}
 	if c.Alt != "" {
