@@ -205,7 +205,7 @@ func (m *Model) drawLog(w, h int) string {
 	iw, ih := panel.Inner(w, h)
 	t := m.env.Theme
 	title := fmt.Sprintf("Log  rank %d", m.logRank)
-	note := m.lines.State()
+	note := layout.Clean(m.lines.State())
 	if n := m.lines.Len(); n > 0 && w > 50 {
 		note += "  " + format.Count(int64(n)) + " lines"
 	}

@@ -34,26 +34,26 @@ func bindings() keys.Table[action] {
 	return keys.Table[action]{
 		bind((*Model).otherRun, "run", "the run before, the next one", "[", "]"),
 		bind((*Model).otherPane, "pane", "next pane, the one before", "tab", "shift+tab"),
+		log((*Model).toggleLog, "log", "show the log, or hide it", "l"),
+		cancel,
+		bind((*Model).details, "parts", "the parts of a step and its collectives in numbers", "enter"),
+		bind((*Model).compare, "compare", "this run beside the references", "C"),
+		bind((*Model).toggleFull, "full", "the focused pane alone", "z"),
 		bind((*Model).moveCursor, "cursor", "move the cursor that all charts share", "left", "right"),
 		bind((*Model).zoom, "zoom", "zoom in and out around the cursor", "+", "-"),
 		bind((*Model).toggleScale, "log scale", "logarithmic and linear scale of the focused chart", "y"),
 		bind((*Model).nextSmoothing, "smooth", "moving average: none, 0.9, 0.98; the raw line stays behind it", "s"),
 		bind((*Model).togglePause, "pause", "freeze what is shown; reading goes on", "p"),
-		log((*Model).toggleLog, "log", "show the log, or hide it", "l"),
 		log((*Model).openSearch, "search", "search in the log; n N next and previous match", "/"),
 		log((*Model).toggleErrors, "errors", "only lines of the log that look like errors", "e"),
 		log((*Model).otherLog, "rank", "log of the rank before, of the next one", "(", ")"),
 		log((*Model).toggleWrap, "wrap", "break long lines of the log", "w"),
-		cancel,
-		bind((*Model).details, "parts", "the parts of a step in numbers", "enter"),
-		bind((*Model).toggleFull, "full", "the focused pane alone", "z"),
 		bind((*Model).jumpCursor, "", "cursor to the first step, to the last", "home", "end"),
 		bind((*Model).zoom, "", "zoom in, as + without shift", "="),
 		bind((*Model).zoomReset, "", "show all steps", "0"),
-		bind((*Model).leave, "", "leave the full screen; take the cursor away", "esc"),
+		bind((*Model).leave, "", "leave the full screen; end the search; take the cursor away", "esc"),
 		bind((*Model).turn, "", "next and previous match in the log; page of ranks", "n", "N"),
 		bind((*Model).mark, "", "measure speed-ups against this run (baseline, vanilla reference); again: no longer", "b", "v"),
-		bind((*Model).compare, "compare", "this run beside the references", "C"),
 		bind((*Model).edit, "", "a new run like this one, in Launch", "R"),
 	}
 }
@@ -84,20 +84,26 @@ func (m *Model) otherPane(key string) tea.Cmd {
 }
 
 func (m *Model) movePane(by int) {
-	m.focus = (m.focus + pane(by) + panes) % panes
-	if m.focus == paneLog {
-		m.showLog = true
-	} else if m.focus == paneStep {
-		m.showLog = false
+	if m.focus = (m.focus + pane(by) + panes) % panes; m.focus == paneLog {
+		m.focusLog()
 	}
 }
 
 func (m *Model) toggleLog(string) tea.Cmd {
-	if m.focus == paneLog {
-		m.focus, m.showLog = paneStep, false
+	shown := m.focus == paneLog
+	switch layout.ClassOf(m.drawn.W, m.drawn.H+3) {
+	case layout.Wide:
+		shown = !m.noLog
+	case layout.Narrow:
+		shown = m.showLog
+	}
+	if !shown {
+		m.focusLog()
 		return nil
 	}
-	m.focusLog()
+	if m.showLog, m.noLog = false, true; m.focus == paneLog {
+		m.focus = paneLoss
+	}
 	return nil
 }
 
@@ -106,11 +112,16 @@ func (m *Model) toggleWrap(string) tea.Cmd   { m.lines.ToggleWrap(); return nil 
 
 func (m *Model) toggleFull(string) tea.Cmd { m.full = !m.full; return nil }
 
-// leave closes one thing: the full screen, else the cursor.
+// leave closes one thing: the search in the log, the full screen, the cursor.
 func (m *Model) leave(string) tea.Cmd {
-	if m.full {
+	switch {
+	case m.lines.Searching() && m.focus == paneLog:
+		m.lines.Search("")
+	case m.full:
 		m.full = false
-	} else {
+	case m.lines.Searching() && m.cursor < 0:
+		m.lines.Search("")
+	default:
 		m.cursor = -1
 	}
 	return nil

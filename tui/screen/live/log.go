@@ -51,5 +51,5 @@ func (m *Model) openSearch(string) tea.Cmd {
 
 // focusLog shows the log and gives it the focus.
 func (m *Model) focusLog() {
-	m.focus, m.showLog = paneLog, true
+	m.focus, m.showLog, m.noLog = paneLog, true, false
 }

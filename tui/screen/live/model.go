@@ -78,7 +78,8 @@ type Model struct {
 
 	focus   pane
 	full    bool  // the focused pane takes the screen
-	showLog bool  // narrow: the log instead of the step time
+	showLog bool  // narrow: the log below the step time
+	noLog   bool  // wide: the loss over the whole width instead of the log beside it
 	page    int   // of ranks
 	span    int64 // steps that the charts show; 0: all
 	end     int64 // last of them; negative: the run's last
@@ -114,14 +115,19 @@ func (m *Model) Init(env screen.Env) tea.Cmd {
 // Capturing is true while a text to search for is typed.
 func (m *Model) Capturing() bool { return m.search != nil }
 
-// Keys lists the bindings; those of the log come first while it has the focus.
+// Keys lists the bindings; those of the log come first while it has the focus,
+// and while a text to search for is typed there are no others.
 func (m *Model) Keys() []keys.Binding {
+	if m.search != nil {
+		return []keys.Binding{{Keys: []string{"enter"}, Hint: "find", Help: "the last match; n N go on", Group: groupLog},
+			{Keys: []string{"esc"}, Hint: "end the search", Help: "end the search", Group: groupLog}}
+	}
 	var own, rest []keys.Binding
 	for _, b := range m.table.Bindings() {
 		if b.Group == groupLog && m.focus == paneLog {
 			own = append(own, b)
 		} else {
-			if b.Group == groupLog && b.Keys[0] != "l" {
+			if b.Group == groupLog && b.Keys[0] != "l" || b.Danger && !m.live() {
 				b.Hint = ""
 			}
 			rest = append(rest, b)
@@ -142,11 +148,12 @@ type saved struct {
 	LogLoss bool   `json:"log_loss"`
 	Smooth  int    `json:"smooth"`
 	ShowLog bool   `json:"show_log"`
+	NoLog   bool   `json:"no_log"`
 }
 
 // Save keeps the run and how it is looked at.
 func (m *Model) Save() json.RawMessage {
-	s := saved{Focus: int(m.focus), LogStep: m.logStep, LogLoss: m.logLoss, Smooth: m.smooth, ShowLog: m.showLog}
+	s := saved{Focus: int(m.focus), LogStep: m.logStep, LogLoss: m.logLoss, Smooth: m.smooth, ShowLog: m.showLog, NoLog: m.noLog}
 	if m.pinned {
 		s.Run = m.run.ID
 	}
@@ -169,7 +176,7 @@ func (m *Model) Load(data json.RawMessage) {
 	if s.Smooth >= 0 && s.Smooth < len(smoothings) {
 		m.smooth = s.Smooth
 	}
-	m.logStep, m.logLoss, m.showLog = s.LogStep, s.LogLoss, s.ShowLog
+	m.logStep, m.logLoss, m.showLog, m.noLog = s.LogStep, s.LogLoss, s.ShowLog, s.NoLog
 	if s.Run != "" {
 		m.run, m.pinned, m.restored = runner.Info{ID: s.Run}, true, true
 	}

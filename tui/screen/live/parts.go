@@ -62,6 +62,9 @@ func (d partsDialog) View(t theme.Theme, w, h int) string {
 	return d.text.View(t, w, h)
 }
 
+// Hints are the keys of the dialog.
+func (d partsDialog) Hints() []keys.Binding { return modal.Hints(d.text) }
+
 // partsTable is the breakdown, and below it the collectives, in numbers.
 func (m *Model) partsTable() []string {
 	s := m.shown()

@@ -7,19 +7,20 @@ import (
 )
 
 // narrow is the layout of 80x24: ranks above, breakdown over loss at the left,
-// step time or the log at the right.
+// step time, and below it the log when that is shown, at the right.
 func (m *Model) narrow(r layout.Rect) string {
 	need := 2 + 1 + min(pageRanks, max(1, m.world())) + len(m.notes(r.W-4, false))
 	top, rest := r.Top(layout.Clamp(need, 5, max(5, r.H/2)))
 	columns := rest.Columns(layout.Part{Weight: 1}, layout.Part{Weight: 1})
 	bars := 2 + 1 + len(m.references()) + len(m.speedLines(m.references(), false, r.W)) + 2
 	rows := rest.Rows(layout.Part{Min: layout.Clamp(bars, 5, max(5, rest.H-5))}, layout.Part{Weight: 1})
-	right := paneStep
+	right := m.pane(paneStep, columns[1].W, rest.H, false)
 	if m.showLog {
-		right = paneLog
+		parts := rest.Rows(layout.Part{Weight: 1}, layout.Part{Weight: 1})
+		right = layout.Stack(m.pane(paneStep, columns[1].W, parts[0].H, false), m.pane(paneLog, columns[1].W, parts[1].H, false))
 	}
 	left := layout.Stack(m.pane(paneParts, columns[0].W, rows[0].H, false), m.pane(paneLoss, columns[0].W, rows[1].H, false))
-	return layout.Stack(m.pane(paneRanks, top.W, top.H, false), layout.Beside(left, m.pane(right, columns[1].W, rest.H, false)))
+	return layout.Stack(m.pane(paneRanks, top.W, top.H, false), layout.Beside(left, right))
 }
 
 // tiny shows the focused pane and, where there is room, the breakdown above it;

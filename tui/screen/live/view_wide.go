@@ -3,16 +3,22 @@ package live
 import "boost-tui/tui/layout"
 
 // wide is the layout from 110x32 on: ranks over the whole width, below them
-// breakdown and step time, then loss and log.
+// breakdown and step time, then loss and, unless it is hidden, log.
 func (m *Model) wide(r layout.Rect) string {
 	top, rest := r.Top(m.ranksHeight(r.W, r.H))
 	rows := rest.Rows(layout.Part{Weight: 1}, layout.Part{Weight: 1})
 	columns := rest.Columns(layout.Part{Weight: 1}, layout.Part{Weight: 1})
 	w1, w2 := columns[0].W, columns[1].W
+	bottom := func() string {
+		if m.noLog {
+			return m.pane(paneLoss, rest.W, rows[1].H, true)
+		}
+		return layout.Beside(m.pane(paneLoss, w1, rows[1].H, true), m.pane(paneLog, w2, rows[1].H, true))
+	}
 	return layout.Stack(
 		m.pane(paneRanks, top.W, top.H, true),
 		layout.Beside(m.pane(paneParts, w1, rows[0].H, true), m.pane(paneStep, w2, rows[0].H, true)),
-		layout.Beside(m.pane(paneLoss, w1, rows[1].H, true), m.pane(paneLog, w2, rows[1].H, true)))
+		bottom())
 }
 
 // ranksHeight is what the list of ranks needs: a heading, a page of ranks, and

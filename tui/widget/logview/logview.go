@@ -3,6 +3,7 @@
 package logview
 
 import (
+	"fmt"
 	"strings"
 
 	"boost-tui/tui/layout"
@@ -18,6 +19,7 @@ type View struct {
 	dropped int      // lines that left at the front
 	up      int      // lines scrolled up from the end; 0 follows
 	search  string
+	match   int // 1 + number of the line that the search stands at, dropped ones counted; 0: none
 	errors  bool
 	wrap    bool
 	height  int
@@ -41,7 +43,7 @@ func (v *View) Append(lines ...string) {
 func (v *View) Drop(n int) { v.dropped += n }
 
 // Reset empties the view for another log; search and filter stay.
-func (v *View) Reset() { v.lines, v.dropped, v.up = nil, 0, 0 }
+func (v *View) Reset() { v.lines, v.dropped, v.up, v.match = nil, 0, 0, 0 }
 
 // Len is the number of lines seen so far, dropped ones included.
 func (v *View) Len() int { return v.dropped + len(v.lines) }
@@ -59,7 +61,29 @@ func (v *View) Scroll(delta int) {
 }
 
 // Search marks lines that hold the text; "" ends it.
-func (v *View) Search(text string) { v.search = strings.ToLower(text) }
+func (v *View) Search(text string) { v.search, v.match = strings.ToLower(text), 0 }
+
+// Searching reports whether lines are marked.
+func (v *View) Searching() bool { return v.search != "" }
+
+// matches reports whether a line holds the text that is searched for.
+func (v *View) matches(line string) bool {
+	return v.search != "" && strings.Contains(strings.ToLower(line), v.search)
+}
+
+// Matches counts the lines that match, and tells which of them the search
+// stands at, from 1; 0 where it stands at none.
+func (v *View) Matches() (at, all int) {
+	for _, i := range v.matching(0) {
+		if v.matches(v.lines[i]) {
+			all++
+			if v.dropped+i+1 == v.match {
+				at = all
+			}
+		}
+	}
+	return at, all
+}
 
 // ToggleErrors shows only lines that look like errors, or all again.
 func (v *View) ToggleErrors() { v.errors, v.up = !v.errors, 0 }
@@ -67,20 +91,33 @@ func (v *View) ToggleErrors() { v.errors, v.up = !v.errors, 0 }
 // ToggleWrap breaks long lines instead of cutting them, or cuts again.
 func (v *View) ToggleWrap() { v.wrap = !v.wrap }
 
-// Next scrolls to the next match of the search above (forward false) or below.
+// Next goes to the next match of the search below (forward) or above the one
+// it stands at, and from the end to the beginning; the first time, to the last
+// match that can be seen or is above.
 func (v *View) Next(forward bool) bool {
-	if v.search == "" {
+	at := v.matching(0)
+	if v.search == "" || len(at) == 0 {
 		return false
 	}
-	at := v.matching(0)
-	last := len(at) - 1 - v.up
-	step := -1
+	step, from := -1, len(at)-v.up // just below what is seen
 	if forward {
 		step = 1
 	}
-	for i := last + step; i >= 0 && i < len(at); i += step {
-		if strings.Contains(strings.ToLower(v.lines[at[i]]), v.search) {
-			v.up = len(at) - 1 - i
+	if v.match == 0 {
+		step = -1
+	}
+	for i := range at {
+		if v.dropped+at[i]+1 == v.match {
+			from = i
+		}
+	}
+	for n := 1; n <= len(at); n++ {
+		i := ((from+step*n)%len(at) + len(at)) % len(at)
+		if v.matches(v.lines[at[i]]) {
+			v.match = v.dropped + at[i] + 1
+			if i < len(at)-v.up-v.Page() || i >= len(at)-v.up {
+				v.up = layout.Clamp(len(at)-1-i-v.Page()/2, 0, max(0, len(at)-v.Page()))
+			}
 			return true
 		}
 	}
@@ -94,7 +131,12 @@ func (v *View) State() string {
 		parts = append(parts, "errors only")
 	}
 	if v.search != "" {
-		parts = append(parts, "/"+v.search)
+		at, all := v.Matches()
+		note := fmt.Sprintf("/%s %d of %d", v.search, at, all)
+		if at == 0 {
+			note = fmt.Sprintf("/%s %d lines", v.search, all)
+		}
+		parts = append(parts, note)
 	}
 	if v.up > 0 {
 		parts = append(parts, "paused")
@@ -133,15 +175,22 @@ func (v *View) Draw(t theme.Theme, w, h int) string {
 	}
 	v.height = h
 	at := v.matching(0)
+	if v.errors && len(at) == 0 {
+		return layout.Fit(t.Dim.Paint("no line looks like an error; e shows all"), w, h)
+	}
+	gutter := 0
+	if v.search != "" && w > 4 {
+		gutter = 1
+	}
 	end := layout.Clamp(len(at)-v.up, 0, len(at))
 	var rows []string
 	for i := end - 1; i >= 0 && len(rows) < h; i-- {
 		pieces := []string{v.lines[at[i]]}
 		if v.wrap {
-			pieces = wrap(pieces[0], w)
+			pieces = wrap(pieces[0], w-gutter)
 		}
 		for j := len(pieces) - 1; j >= 0 && len(rows) < h; j-- {
-			rows = append(rows, v.paint(t, layout.Cut(pieces[j], w, t.Glyphs.Ellipsis)))
+			rows = append(rows, v.paint(t, at[i], layout.Cut(pieces[j], w-gutter, t.Glyphs.Ellipsis), gutter))
 		}
 	}
 	for i, j := 0, len(rows)-1; i < j; i, j = i+1, j-1 {
@@ -150,14 +199,19 @@ func (v *View) Draw(t theme.Theme, w, h int) string {
 	return layout.Fit(strings.Join(rows, "\n"), w, h)
 }
 
-func (v *View) paint(t theme.Theme, line string) string {
+// paint styles a piece of line i; while something is searched, a sign before
+// it tells matches, and the one that the search stands at.
+func (v *View) paint(t theme.Theme, i int, text string, gutter int) string {
+	lead := strings.Repeat(" ", gutter)
 	switch {
-	case v.search != "" && strings.Contains(strings.ToLower(line), v.search):
-		return t.Selected.Paint(line)
-	case IsError(line):
-		return t.Bad.Paint(line)
+	case v.matches(v.lines[i]) && v.dropped+i+1 == v.match:
+		return t.Accent.Paint(strings.Repeat(t.Glyphs.Cursor, gutter)) + t.Selected.Paint(text)
+	case v.matches(v.lines[i]):
+		return t.Accent.Paint(strings.Repeat(t.Glyphs.Dot, gutter) + text)
+	case IsError(v.lines[i]):
+		return lead + t.Bad.Paint(text)
 	}
-	return line
+	return lead + text
 }
 
 // wrap breaks a line into pieces of at most w cells.

@@ -86,3 +86,37 @@ func TestChattyLog(t *testing.T) {
 		t.Errorf("%d lines counted", v.Len())
 	}
 }
+
+func TestSearchCountsAndMarksWhereItStands(t *testing.T) {
+	v := filled(50)
+	v.Search("error")
+	if got := v.State(); got != "/error 5 lines follow" {
+		t.Errorf("state %q", got)
+	}
+	for _, want := range []string{"5 of 5", "4 of 5", "3 of 5"} {
+		if v.Next(false); !strings.Contains(v.State(), want) {
+			t.Errorf("state %q, want %s", v.State(), want)
+		}
+	}
+	frame := v.Draw(plain, 40, 20)
+	if strings.Count(frame, "▸an error in 23") != 1 || strings.Count(frame, "▸") != 1 || !strings.Contains(frame, "·an error in 13") {
+		t.Errorf("the match is not marked:\n%s", frame)
+	}
+	v.Next(true)
+	v.Next(true)
+	if v.Next(true); !strings.Contains(v.State(), "1 of 5") {
+		t.Errorf("no way round: %q", v.State())
+	}
+	v.Append(make([]string, logview.Limit-5)...)
+	if at, all := v.Matches(); at != 0 || all != 0 {
+		t.Errorf("%d of %d matches in lines that are gone", at, all)
+	}
+	if v.Search(""); v.Searching() || strings.ContainsAny(v.Draw(plain, 40, 20), "▸·") {
+		t.Error("the search goes on")
+	}
+	empty := &logview.View{}
+	empty.Append("fine")
+	if empty.ToggleErrors(); !strings.Contains(empty.Draw(plain, 60, 5), "no line looks like an error") {
+		t.Errorf("an empty frame says nothing: %q", empty.Draw(plain, 60, 5))
+	}
+}
