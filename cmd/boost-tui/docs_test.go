@@ -4,11 +4,17 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"boost-tui/docs"
 	"boost-tui/experiment"
+	"boost-tui/tui/screen"
+	"boost-tui/tui/screen/compare"
+	"boost-tui/tui/screen/launch"
+	"boost-tui/tui/screen/live"
+	"boost-tui/tui/screen/runs"
 )
 
 // The pages name keys, shapes and commands for people; these tests keep them true.
@@ -105,5 +111,24 @@ func TestDocsAreEnoughToTrainOn(t *testing.T) {
 	const enough = 60_000
 	if total < enough {
 		t.Errorf("%d bytes in %d pages, want %d", total, len(pages), enough)
+	}
+}
+
+// The page on the screens names every key that a screen binds.
+func TestDocsNameEveryKeyOfTheScreens(t *testing.T) {
+	parts := strings.Split(page(t, "screens.md"), "\n## ")
+	for title, s := range map[string]screen.Screen{"1 Launch": launch.New(), "2 Live": live.New(), "3 Compare": compare.New(), "5 Runs": runs.New()} {
+		i := slices.IndexFunc(parts, func(p string) bool { return strings.HasPrefix(p, title) })
+		if i < 0 {
+			t.Errorf("no part %q", title)
+			continue
+		}
+		for _, b := range s.Keys() {
+			for _, k := range b.Keys {
+				if k != "shift+tab" && k != "=" && !strings.Contains(parts[i], "`"+k+"`") {
+					t.Errorf("%s: key %s (%s%s) is not explained", title, k, b.Hint, b.Help)
+				}
+			}
+		}
 	}
 }
