@@ -130,8 +130,17 @@ func TestCheckKeepsOtherViolations(t *testing.T) {
 	}
 }
 
+func TestTight(t *testing.T) {
+	if s := (Machine{AvailableBytes: 8 << 30}).Tight(9 << 30); !strings.Contains(s, "available now") {
+		t.Error(s)
+	}
+	if s := (Machine{AvailableBytes: 8 << 30}).Tight(8<<30) + (Machine{}).Tight(1<<40); s != "" {
+		t.Error(s)
+	}
+}
+
 func TestThisMachine(t *testing.T) {
-	if m := ThisMachine(); m.MemBytes < 1<<27 || m.Cores < 1 {
+	if m := ThisMachine(); m.MemBytes < 1<<27 || m.Cores < 1 || m.AvailableBytes < 1 || m.AvailableBytes > m.MemBytes {
 		t.Errorf("%+v", m)
 	}
 	for limit, want := range map[string]int64{"max\n": 100, "50\n": 50, "9223372036854771712": 100, "0": 100, "": 100} {
@@ -141,5 +150,8 @@ func TestThisMachine(t *testing.T) {
 	}
 	if lower(0, "7") != 7 {
 		t.Error("an unknown memory takes the limit")
+	}
+	if n := entry("active_file 1\ninactive_file 42\n", "inactive_file"); n != 42 {
+		t.Errorf("entry %d", n)
 	}
 }

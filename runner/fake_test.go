@@ -165,6 +165,12 @@ func (f *fake) misbehave() error {
 		panic("lost its mind")
 	case "early":
 		os.Exit(0)
+	case "late": // the disk keeps neither its record nor the other's
+		time.Sleep(50 * time.Millisecond)
+		return errors.New("cannot append")
+	case "follow-late":
+		fmt.Println("boost-tui: rank 1 failed at step 3: cannot append")
+		os.Exit(protocol.CodeSecondary)
 	case "fill":
 		return fill(f.s.RunDir)
 	default: // hang, stubborn, follow-…: in a collective for ever

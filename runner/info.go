@@ -146,6 +146,7 @@ func (s *Store) info(id string, me Process, now time.Time) Info {
 		return in
 	}
 	in := readInfo(dir, me, now)
+	in.dropReserve(me)
 	if in.Result != nil && in.Err == nil {
 		s.cache.put(id, key, in)
 	}

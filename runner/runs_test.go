@@ -174,6 +174,16 @@ func TestKilledAgentAlone(t *testing.T) {
 	}
 	kill(t, dir, "agent")
 	t.Logf("clean after %v", gone(t, dir, 5*time.Second))
+	reserve := filepath.Join(dir, protocol.ReserveFile)
+	if _, err := os.Stat(reserve); err != nil {
+		t.Error(err)
+	}
+	if _, errs := NewStore(filepath.Dir(dir)).List(t.Context()); len(errs) != 0 {
+		t.Error(errs)
+	}
+	if _, err := os.Stat(reserve); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("room is kept for a run that is over: %v", err)
+	}
 	in, err := Read(dir)
 	if err != nil || in.State != Failed || !strings.Contains(in.Cause, "is gone; rank") || !strings.Contains(in.Cause, "its agent died") {
 		t.Fatalf("%s: %s, %v", in.State, in.Cause, err)

@@ -58,6 +58,7 @@ func (s *Store) Create(e experiment.Experiment, o CreateOptions) (Run, string, e
 	if err != nil {
 		return Run{}, "", err
 	}
+	s.tidy(me)
 	if o.After, err = s.before(o.After); err != nil {
 		return Run{}, "", err
 	}
@@ -97,7 +98,7 @@ func absoluteData(t *experiment.Train) error {
 
 // build prepares the directory under a hidden name and then gives it its own.
 func (s *Store) build(r *Run) (dir string, err error) {
-	tmp, err := os.MkdirTemp(s.Root, ".new-")
+	tmp, err := os.MkdirTemp(s.Root, newPrefix+r.Launcher.mark()+"-")
 	if err != nil {
 		return "", err
 	}

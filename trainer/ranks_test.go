@@ -118,6 +118,7 @@ type job struct {
 	wrap     func(rank int, d kernels.Device) kernels.Device
 	lifeline func(rank int) io.Reader
 	ctx      func(rank int) context.Context
+	launcher int // descriptor that hangs up when the program in front is gone; 0: none
 }
 
 // run runs all ranks to their end.
@@ -128,6 +129,9 @@ func (j *job) run(t testing.TB) *job {
 		j.prepare(j.dir)
 	}
 	all := specs(t, j.dir, j.e)
+	for i := range all {
+		all[i].LauncherFD = j.launcher
+	}
 	j.logs, j.errs, j.exits = make([]lockedBuffer, len(all)), make([]error, len(all)), make([]atomic.Int32, len(all))
 	w := &reference.World{}
 	if j.cpu {

@@ -155,6 +155,22 @@ func TestReadFileBounds(t *testing.T) {
 	}
 }
 
+func TestWriteNew(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	if err := WriteNew(path, []byte("first")); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteNew(path, []byte("second")); !errors.Is(err, fs.ErrExist) {
+		t.Error(err)
+	}
+	if data, err := os.ReadFile(path); err != nil || string(data) != "first" {
+		t.Errorf("%q, %v", data, err)
+	}
+	if entries, _ := os.ReadDir(filepath.Dir(path)); len(entries) != 1 {
+		t.Errorf("left %v", entries)
+	}
+}
+
 func FuzzReadSpec(f *testing.F) {
 	var b bytes.Buffer
 	if err := WriteSpec(&b, spec()); err != nil {
