@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"math"
 	"text/tabwriter"
 
 	"boost-tui/runner"
@@ -35,7 +34,7 @@ func (a *app) printResult(r runResult) error {
 		line("step time", "%s", text)
 	}
 	if r.TokensPerSecond != nil {
-		line("tokens", "%s per second, mean", format.Count(int64(math.Round(*r.TokensPerSecond))))
+		line("tokens", "%s per second, mean", format.Rate(*r.TokensPerSecond))
 	}
 	if b := r.Breakdown; b != nil {
 		line("breakdown", "compute %s, exposed communication %s, memory %s, idle %s ms", millis(b.Compute), millis(b.CommExposed), millis(b.Memory), millis(b.Idle))

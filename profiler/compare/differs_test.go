@@ -126,7 +126,7 @@ func TestRunsBesideEachOther(t *testing.T) {
 			t.Errorf("%s: overlapped by %v, %+v", name, r.Overlapped, table.Rows[1].VsFull)
 		}
 		for format, text := range map[string]string{"text": table.Text(), "markdown": table.Markdown()} {
-			if strings.Contains(text, "a ran while b ran") != (c.want != nil) {
+			if strings.Contains(text, "a ran while b ran") != (c.want != nil) || strings.Contains(text, "! –") || strings.Contains(text, "! 1.00x") {
 				t.Errorf("%s, %s:\n%s", name, format, text)
 			}
 		}

@@ -23,6 +23,19 @@ func (s *Speedup) String() string {
 	return out
 }
 
+// marked is String behind a mark, where there is a speed-up over another run to be marked.
+func (s *Speedup) marked(mark string) string {
+	if s == nil || s.itself() {
+		return s.String()
+	}
+	return mark + s.String()
+}
+
+// itself reports whether a run was compared with itself.
+func (s *Speedup) itself() bool {
+	return s.P == nil && s.Ratio == 1 && len(s.CI) == 2 && s.CI[0] == 1 && s.CI[1] == 1
+}
+
 const unknown = "–"
 
 func millis(v *float64) string {
@@ -51,16 +64,16 @@ func digits(v float64) string {
 	}
 }
 
+// rate is a whole number in groups of three, as the screens write it: "24 772".
 func rate(v *float64) string {
-	switch {
-	case v == nil:
+	if v == nil {
 		return unknown
-	case *v >= 1e6:
-		return strconv.FormatFloat(*v/1e6, 'f', 2, 64) + "M"
-	case *v >= 1e4:
-		return strconv.FormatFloat(*v/1e3, 'f', 1, 64) + "k"
 	}
-	return strconv.FormatFloat(*v, 'f', 0, 64)
+	s := strconv.FormatFloat(math.Round(*v), 'f', 0, 64)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + " " + s[i:]
+	}
+	return s
 }
 
 func decimal(v *float64, decimals int) string {

@@ -68,7 +68,7 @@ func (t Table) speeds() grid {
 			loss = "≠ "
 		}
 		g.rows = append(g.rows, []string{plain(r.Variant), plain(r.Scheme), strconv.Itoa(r.Kept), millis(r.StepTimeMedian), interval(r.CI, 1e3),
-			millis(r.StepTimeP95), rate(r.TokensPerSecond), mark + r.VsFull.String(), mark + r.VsVanilla.String(),
+			millis(r.StepTimeP95), rate(r.TokensPerSecond), r.VsFull.marked(mark), r.VsVanilla.marked(mark),
 			loss + decimal(r.LossLast, 4)})
 		if named {
 			g.rows[i] = append(g.rows[i], plain(r.ID))

@@ -76,6 +76,14 @@ func Count(n int64) string {
 	return sign + s
 }
 
+// Rate writes so many a second, rounded to a whole number: "13 611". Every text rounds it here.
+func Rate(perSecond float64) string {
+	if math.IsNaN(perSecond) || math.Abs(perSecond) >= math.MaxInt64/2 {
+		return Unknown
+	}
+	return Count(int64(math.Round(perSecond)))
+}
+
 // SI writes a count with a decimal unit: "6.74 G".
 func SI(v float64) string {
 	a := math.Abs(v)

@@ -13,6 +13,7 @@ func TestFormats(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
 		{format.Bytes(0), "0 B"}, {format.Bytes(1023), "1023 B"}, {format.Bytes(1 << 20), "1.00 MiB"}, {format.Bytes(1<<30 - 1), "1.00 GiB"}, {format.Bytes(80 << 30), "80.0 GiB"}, {format.Bytes(-2048), "-2.00 KiB"},
 		{format.Millis(0.2013), "201.3"}, {format.Millis(0.0012), "1.20"}, {format.Millis(math.NaN()), "–"},
+		{format.Rate(13610.5), "13 611"}, {format.Rate(13610.49), "13 610"}, {format.Rate(math.NaN()), "–"}, {format.Rate(math.Inf(1)), "–"},
 		{format.Count(0), "0"}, {format.Count(125080), "125 080"}, {format.Count(-1234567), "-1 234 567"},
 		{format.SI(6.74e9), "6.74 G"}, {format.SI(999.9), "1.00 k"}, {format.SI(0), "0 "},
 		{format.Duration(600 * time.Millisecond), "0.6 s"}, {format.Duration(192 * time.Second), "3:12"}, {format.Duration(3849 * time.Second), "1:04:09"}, {format.Duration(51 * time.Hour), "2d 3h"},

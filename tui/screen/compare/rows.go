@@ -236,7 +236,7 @@ func tokens(r *profile.Row) string {
 	if r.TokensPerSecond == nil {
 		return format.Unknown
 	}
-	return format.Count(int64(*r.TokensPerSecond + 0.5))
+	return format.Rate(*r.TokensPerSecond)
 }
 
 func size(v *int64) string {

@@ -147,7 +147,7 @@ func (m *Model) rates() string {
 	s := m.shown()
 	var b []string
 	if tokens := m.run.Run.Experiment.TokensPerStep(); tokens > 0 && s.period > 0 {
-		b = append(b, "mean "+format.Count(int64(float64(tokens)/s.period))+" tok/s")
+		b = append(b, "mean "+format.Rate(float64(tokens)/s.period)+" tok/s")
 	}
 	if s.newest.CommBytes >= 0 {
 		b = append(b, format.Bytes(s.newest.CommBytes)+" communicated per step")

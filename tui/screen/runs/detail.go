@@ -102,7 +102,7 @@ func measuredLines(t theme.Theme, r run, w int, short bool) []string {
 		more = append(more, "loss "+lossText(*f.LossLast))
 	}
 	if f.TokensPerSecond != nil {
-		more = append(more, "tok/s "+format.Count(int64(*f.TokensPerSecond)))
+		more = append(more, "tok/s "+format.Rate(*f.TokensPerSecond))
 	}
 	if f.CommBytesPerStep != nil {
 		more = append(more, "sent "+format.Bytes(*f.CommBytesPerStep)+"/step")
