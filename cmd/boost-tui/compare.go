@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -45,11 +46,15 @@ scheme, norm, grouping, recomputation or rank are marked.`,
 				*ref = found[0]
 				dirs = append(dirs, found[0]) // a run that is named twice counts once
 			}
-			t, err := compare.CompareContext(cmd.Context(), dirs, o)
-			if err != nil {
-				return err
+			good, bad := compare.Readable(dirs)
+			if len(good) == 0 {
+				return bad
 			}
-			return print(t)
+			t, err := compare.CompareContext(cmd.Context(), good, o)
+			if err != nil {
+				return errors.Join(err, bad)
+			}
+			return errors.Join(print(t), bad)
 		},
 	}
 	cmd.Flags().StringVar(&o.Baseline, "baseline", "", "`RUN` that the others are compared with (default the full-rank one)")

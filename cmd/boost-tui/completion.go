@@ -16,6 +16,9 @@ func newCompletion(a *app) *cobra.Command {
   powershell  boost-tui completion powershell | Out-String | Invoke-Expression`,
 		Args: cobra.ExactArgs(1), ValidArgs: shells,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if a.json {
+				return usagef("completion prints a script, which has no JSON form: leave out --json")
+			}
 			root := cmd.Root()
 			switch args[0] {
 			case "bash":

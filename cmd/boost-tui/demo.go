@@ -36,7 +36,9 @@ var demoSchemes = []struct{ variant, scheme string }{
 // demoResult is the JSON of `demo`: the comparison, with how the runs ended.
 type demoResult struct {
 	compare.Table
-	Runs []launched `json:"runs"`
+	State string     `json:"state"`
+	Cause string     `json:"cause,omitempty"`
+	Runs  []launched `json:"runs"`
 }
 
 func newDemo(a *app) *cobra.Command {
@@ -70,13 +72,29 @@ func demoExperiment(variant, scheme string, steps int) (experiment.Experiment, e
 }
 
 func (a *app) demo(ctx context.Context, s *runner.Store, steps int) error {
+	r := demoResult{State: string(runner.Finished), Runs: []launched{}}
+	r.Rows = []compare.Row{}
+	err := a.demoRuns(ctx, s, steps, &r)
+	if err != nil {
+		r.State, r.Cause = stateAfter(ctx), err.Error()
+	}
+	if a.json {
+		return errors.Join(err, a.printJSON(r))
+	}
+	if err != nil {
+		return err
+	}
+	return a.printDemo(s, r)
+}
+
+// demoRuns trains under each scheme, and compares.
+func (a *app) demoRuns(ctx context.Context, s *runner.Store, steps int, r *demoResult) error {
 	if steps == 0 {
 		var err error
 		if steps, err = a.pace(ctx, s); err != nil {
 			return err
 		}
 	}
-	r := demoResult{}
 	var dirs []string
 	for i, d := range demoSchemes {
 		e, err := demoExperiment(d.variant, d.scheme, steps)
@@ -99,13 +117,14 @@ func (a *app) demo(ctx context.Context, s *runner.Store, steps int) error {
 		}
 		dirs = append(dirs, in.Dir)
 	}
-	var err error
-	if r.Table, err = compare.CompareContext(ctx, dirs, compare.Options{}); err != nil {
-		return err
+	t, err := compare.CompareContext(ctx, dirs, compare.Options{})
+	if err == nil {
+		r.Table = t
 	}
-	if a.json {
-		return a.printJSON(r)
-	}
+	return err
+}
+
+func (a *app) printDemo(s *runner.Store, r demoResult) error {
 	if err := a.printTable(r.Table); err != nil {
 		return err
 	}

@@ -133,7 +133,9 @@ func TestDetachedRunIsFollowedAndCancelled(t *testing.T) {
 	if v := p.view(dir); v.State != "cancelled" {
 		t.Errorf("state %q, cause %q", v.State, v.Cause)
 	}
-	p.want(exitOK, "logs", id)
+	if log := p.want(exitOK, "logs", id).stdout; !strings.Contains(log, "cancelled after step") || strings.Contains(log, "context canceled") {
+		t.Errorf("the log of a cancelled run: %s", log)
+	}
 	p.want(exitOK, "tag", id, "kept")
 	p.want(exitOK, "rm", id, "--yes")
 	if r := p.want(exitOK, "runs", "--json"); strings.TrimSpace(r.stdout) != "[]" {

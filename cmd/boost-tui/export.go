@@ -2,10 +2,16 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"boost-tui/profiler/compare"
 	"boost-tui/profiler/export"
+	"boost-tui/runner/protocol"
 )
 
 // exported is the JSON of `export`.
@@ -29,25 +35,44 @@ of one or more runs into a folder.`,
 			if err != nil {
 				return err
 			}
-			files, err := export.Export(cmd.Context(), dirs, to, force)
+			if err := outsideRuns(to); err != nil {
+				return usage(err)
+			}
+			good, bad := compare.Readable(dirs)
+			if len(good) == 0 {
+				return bad
+			}
+			files, err := export.Export(cmd.Context(), good, to, force)
 			if errors.Is(err, export.ErrExists) {
 				return usage(err)
 			}
 			if err != nil {
-				return err
+				return errors.Join(err, bad)
 			}
 			if a.json {
-				return a.printJSON(exported{files})
+				return errors.Join(a.printJSON(exported{files}), bad)
 			}
-			for _, f := range files {
-				if err := a.print("%s\n", f); err != nil {
-					return err
-				}
-			}
-			return nil
+			return errors.Join(a.print("%s\n", strings.Join(files, "\n")), bad)
 		},
 	}
 	cmd.Flags().StringVar(&to, "to", "", "`DIR` to write into; made when it is not there")
 	cmd.Flags().BoolVar(&force, "force", false, "replace files that are there")
 	return cmd
+}
+
+// outsideRuns refuses a folder that is a run's, or lies in one: what is in there is the run's record alone.
+func outsideRuns(to string) error {
+	path, err := filepath.Abs(to)
+	if err != nil {
+		return err
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	for ; path != filepath.Dir(path); path = filepath.Dir(path) {
+		if _, err := os.Lstat(filepath.Join(path, protocol.RunFile)); err == nil {
+			return fmt.Errorf("--to %s lies in the folder of the run %s: choose a folder outside of runs", to, filepath.Base(path))
+		}
+	}
+	return nil
 }

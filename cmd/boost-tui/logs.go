@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"boost-tui/runner"
@@ -23,6 +25,9 @@ steer a terminal. With several ranks every line begins with its rank.`,
 			_, in, err := a.findReadable(args[0])
 			if err != nil {
 				return err
+			}
+			if o.Tail < -1 {
+				return usagef("--tail %d: want a number of lines, or -1 for all", o.Tail)
 			}
 			if o.Follow && a.json {
 				return usagef("--follow prints lines as they come; --json prints one value: use one of the two")
@@ -51,9 +56,12 @@ steer a terminal. With several ranks every line begins with its rank.`,
 
 func (a *app) printLogs(cmd *cobra.Command, in runner.Info, o runner.LogOptions) error {
 	var failed error
-	err := runner.Logs(cmd.Context(), in.Dir, o, func(rank int, text string) {
-		if failed != nil {
-			return // the reader of stdout has gone; the end of the run or a signal ends the rest
+	ctx, stop := context.WithCancel(cmd.Context())
+	defer stop()
+	err := runner.Logs(ctx, in.Dir, o, func(rank int, text string) {
+		if failed != nil || a.readerLeft() {
+			stop()
+			return
 		}
 		if in.Run.World() > 1 && len(o.Ranks) != 1 {
 			failed = a.print("[%d] %s\n", rank, text)
@@ -61,8 +69,11 @@ func (a *app) printLogs(cmd *cobra.Command, in runner.Info, o runner.LogOptions)
 		}
 		failed = a.print("%s\n", text)
 	})
-	if failed != nil {
+	switch {
+	case failed != nil:
 		return failed
+	case a.readerLeft():
+		return nil
 	}
 	return err
 }

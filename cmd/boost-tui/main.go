@@ -16,7 +16,10 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	// A second signal ends the program at once: whoever started a run notices that it is gone.
 	context.AfterFunc(ctx, stop)
-	code := execute(ctx, streams{in: os.Stdin, out: os.Stdout, err: os.Stderr, abandon: os.Exit}, os.Args[1:])
+	// A reader of stdout that leaves is a failed write (see pipe), not the end of a program that may look after a run.
+	// Caught, not ignored: what is ignored the processes of a run would inherit.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	code := execute(ctx, streams{in: os.Stdin, out: &pipe{File: os.Stdout}, err: os.Stderr, abandon: os.Exit}, os.Args[1:])
 	stop()
 	os.Exit(code)
 }

@@ -1,19 +1,49 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
+	"sync/atomic"
+	"syscall"
+	"unicode/utf8"
 )
 
 // printJSON writes the one JSON value of a command. Nothing else may write to stdout when --json is set.
 func (a *app) printJSON(v any) error {
-	enc := json.NewEncoder(a.out)
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	if err := enc.Encode(v); err != nil {
 		return fmt.Errorf("write JSON to stdout: %w", err)
 	}
+	if _, err := a.out.Write(escape(b.Bytes())); err != nil {
+		return fmt.Errorf("write JSON to stdout: %w", err)
+	}
 	return nil
+}
+
+// escape writes as \uXXXX what JSON lets pass and a terminal may act on: DEL, C1 controls, and the characters that
+// turn the direction of what follows. Such characters stand in strings alone.
+func escape(data []byte) []byte {
+	var out []byte
+	from := 0
+	for i := 0; i < len(data); {
+		r, n := utf8.DecodeRune(data[i:])
+		if steers(r) {
+			out = fmt.Appendf(append(out, data[from:i]...), `\u%04x`, r)
+			from = i + n
+		}
+		i += n
+	}
+	return append(out, data[from:]...)
+}
+
+func steers(r rune) bool {
+	return r >= 0x7f && r <= 0x9f || r == 0x061c || r == 0x200e || r == 0x200f || r >= 0x2028 && r <= 0x202e || r >= 0x2066 && r <= 0x2069
 }
 
 // print writes text for people to stdout.
@@ -22,4 +52,26 @@ func (a *app) print(format string, args ...any) error {
 		return fmt.Errorf("write to stdout: %w", err)
 	}
 	return nil
+}
+
+// pipe is stdout. Whoever reads it may leave, as head does; that is no failure of the work, so the rest is dropped
+// in silence.
+type pipe struct {
+	*os.File
+	left atomic.Bool
+}
+
+func (p *pipe) Write(data []byte) (int, error) {
+	n, err := p.File.Write(data)
+	if errors.Is(err, syscall.EPIPE) {
+		p.left.Store(true)
+		return len(data), nil
+	}
+	return n, err
+}
+
+// readerLeft reports whether nobody reads stdout any more: what goes on only to be read can end.
+func (a *app) readerLeft() bool {
+	p, ok := a.out.(*pipe)
+	return ok && p.left.Load()
 }

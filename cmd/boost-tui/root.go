@@ -121,6 +121,9 @@ const (
 
 // isTerminal reports whether a stream is a terminal.
 func isTerminal(stream any) bool {
+	if p, ok := stream.(*pipe); ok {
+		stream = p.File
+	}
 	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }

@@ -64,7 +64,7 @@ With --after the run waits until another one is over, however that ends. Until t
 			}
 			in, err := a.follow(cmd.Context(), s, p, "")
 			if err != nil {
-				return err
+				return a.unfinished(cmd.Context(), in, err)
 			}
 			return a.finish(cmd.Context(), in)
 		},
@@ -74,6 +74,24 @@ With --after the run waits until another one is over, however that ends. Until t
 	_ = cmd.RegisterFlagCompletionFunc("after", a.completeRuns) // it fails for a flag that is not there
 	f.register(cmd)
 	return cmd
+}
+
+// unfinished ends a run of which no end is known: it did not come to be, or nobody waited for it. With --json its
+// object is printed all the same.
+func (a *app) unfinished(ctx context.Context, in runner.Info, err error) error {
+	if !a.json {
+		return err
+	}
+	r := runResult{ID: in.ID, State: stateAfter(ctx), Cause: err.Error(), Dir: in.Dir}
+	return errors.Join(err, a.printJSON(r))
+}
+
+// stateAfter is the state of work that ended with an error.
+func stateAfter(ctx context.Context) string {
+	if ctx.Err() != nil {
+		return string(runner.Cancelled)
+	}
+	return string(runner.Failed)
 }
 
 func (a *app) detach(ctx context.Context, s *runner.Store, p prepared) error {

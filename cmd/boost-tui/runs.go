@@ -13,11 +13,20 @@ import (
 	"boost-tui/tui/format"
 )
 
+// states are what a run can be in, in the order of its life.
+var states = []string{string(runner.Pending), string(runner.Running), string(runner.Finished), string(runner.Failed), string(runner.Cancelled), string(runner.Lost)}
+
+// shortError is how much of an error stands in a table; show has all of it.
+const shortError = 32
+
 func newRuns(a *app) *cobra.Command {
 	var state, tag string
 	cmd := &cobra.Command{
 		Use: "runs", Short: "List the runs of the store, the latest first", GroupID: groupStore, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if state != "" && !slices.Contains(states, state) {
+				return usagef("--state %q: want %s", state, strings.Join(states, ", "))
+			}
 			s, err := a.store()
 			if err != nil {
 				return err
@@ -36,10 +45,15 @@ func newRuns(a *app) *cobra.Command {
 			if a.json {
 				return a.printJSON(views)
 			}
+			if len(views) == 0 && len(infos) > 0 {
+				a.note("none of the %d runs in %s is such a one", len(infos), s.Root)
+				return nil
+			}
 			return a.printRuns(s, views)
 		},
 	}
-	cmd.Flags().StringVar(&state, "state", "", "only runs in this state: pending, running, finished, failed, cancelled, lost")
+	cmd.Flags().StringVar(&state, "state", "", "only runs in this state: "+strings.Join(states, ", "))
+	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(states, cobra.ShellCompDirectiveNoFileComp)) // it fails for a flag that is not there
 	cmd.Flags().StringVar(&tag, "tag", "", "only runs with this tag")
 	return cmd
 }
@@ -61,10 +75,18 @@ func (a *app) printRuns(s *runner.Store, views []runView) error {
 		}
 		state := v.State
 		if v.Error != "" {
-			state += " (" + runner.Clean(v.Error) + ")"
+			state += " (" + short(runner.Clean(v.Error), shortError) + ")"
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", v.ID, state, step, loss, format.When(v.Created, time.Now()),
 			runner.Clean(v.Name), runner.Clean(strings.Join(v.Tags, ",")))
 	}
 	return w.Flush()
+}
+
+// short is at most n characters of a text, the last of them then an ellipsis.
+func short(text string, n int) string {
+	if r := []rune(text); len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return text
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,7 +20,29 @@ func (a *app) store() (*runner.Store, error) {
 	if err != nil {
 		return nil, usage(err)
 	}
+	if err := checkStore(root); err != nil {
+		return nil, usage(err)
+	}
 	return runner.NewStore(root), nil
+}
+
+// checkStore says in plain words why a path cannot be the folder of runs. One that is not there yet can.
+func checkStore(root string) error {
+	const advice = "name a folder with --runs or $BOOST_RUNS"
+	st, err := os.Stat(root)
+	switch {
+	case err == nil && !st.IsDir():
+		return fmt.Errorf("the folder of runs, %s, is no folder: %s", root, advice)
+	case errors.Is(err, syscall.ENOTDIR):
+		return fmt.Errorf("the folder of runs, %s, would lie in something that is no folder: %s", root, advice)
+	case errors.Is(err, syscall.ELOOP):
+		return fmt.Errorf("the folder of runs, %s, is a link that leads in a circle: %s", root, advice)
+	case errors.Is(err, fs.ErrNotExist):
+		if to, err := os.Readlink(root); err == nil {
+			return fmt.Errorf("the folder of runs, %s, is a link to %s, which is not there: make that folder, or %s", root, to, advice)
+		}
+	}
+	return nil
 }
 
 // find reads a run that the user named. An id that fits nothing, or too much, is wrong input.
