@@ -5,7 +5,9 @@ import (
 	"testing"
 
 	"boost-tui/runner"
+	"boost-tui/tui/app"
 	"boost-tui/tui/msg"
+	"boost-tui/tui/screen/live"
 	"boost-tui/tui/testkit"
 )
 
@@ -36,5 +38,34 @@ func TestRunsThatWaitAreShownInTurn(t *testing.T) {
 	has(t, d.Text(), "running "+second.ID)
 	if strings.Contains(d.Text(), "waits for") {
 		t.Errorf("it still waits:\n%s", d.Text())
+	}
+}
+
+// A run that was chosen is left when it ends and others wait for it; a session
+// that is taken up goes to the run that runs.
+func TestTheChainIsFollowed(t *testing.T) {
+	d, store := start(t, 120, 36)
+	root := t.TempDir()
+	old, first, second := vanilla(t), fullRank(t), btp(t)
+	first.State, second.State = runner.Running, runner.Pending
+	for _, r := range []testkit.RunDir{old, first, second} {
+		store.Infos = append(store.Infos, r.Write(t, root))
+	}
+	store.Infos[2].Run.After = first.ID
+	d.Send(msg.RunsChanged{})
+	d.Send(msg.OpenRun{ID: second.ID}, msg.OpenRun{ID: old.ID}, msg.OpenRun{ID: first.ID})
+	d.Press("[", "]") // chosen by hand
+	store.Infos[1].State, store.Infos[2].State = runner.Finished, runner.Running
+	d.Send(msg.RunsChanged{})
+	has(t, d.Text(), "running "+second.ID)
+
+	for _, saved := range []string{old.ID, second.ID} {
+		m := live.New()
+		m.Load([]byte(`{"run":"` + saved + `"}`))
+		again := *store
+		again.Infos = append([]runner.Info{}, store.Infos...)
+		again.Infos[2].State, again.Infos[1].State = runner.Pending, runner.Running
+		d := testkit.NewDriver(t, 120, 36, app.Options{Env: testkit.Env(t, &again), Screens: testkit.One(m)})
+		has(t, d.Text(), "running "+first.ID)
 	}
 }

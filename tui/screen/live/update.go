@@ -1,6 +1,8 @@
 package live
 
 import (
+	"slices"
+
 	"boost-tui/runner"
 	"boost-tui/tui/feed"
 	"boost-tui/tui/keys"
@@ -124,8 +126,11 @@ func (m *Model) list(in msg.Runs) tea.Cmd {
 	if there && m.run.Dir != "" {
 		m.run = now
 	}
-	if m.restored && there && now.State.Over() {
+	if m.restored && there && now.State != runner.Running {
 		m.pinned = false // of an earlier session: a run that goes on now is of more interest
+	}
+	if there && !before.Over() && now.State.Over() && m.followed(want) {
+		m.pinned = false // its chain goes on
 	}
 	m.restored = false
 	if !there || !m.pinned {
@@ -156,6 +161,11 @@ func (m *Model) list(in msg.Runs) tea.Cmd {
 	return nil
 }
 
+// followed reports whether another run waits, or waited, for the one with the ID.
+func (m *Model) followed(id string) bool {
+	return slices.ContainsFunc(m.infos, func(in runner.Info) bool { return in.Run.After == id })
+}
+
 // choose finds references for the shown run.
 func (m *Model) choose() {
 	m.auto[0], m.auto[1] = pick.Beside(m.infos, m.run)
@@ -172,10 +182,19 @@ func finished(infos []runner.Info) (n int) {
 }
 
 // worthMoving reports whether a run that was not asked for should be shown: one
-// that goes on, while the shown one does not.
+// that runs while the shown one does not, or waits while that is over.
 func (m *Model) worthMoving(id string) bool {
 	next, ok := m.find(id)
-	return ok && id != m.run.ID && (next.State == runner.Running || next.State == runner.Pending) && (!m.live() || m.run.ID == "")
+	if !ok || id == m.run.ID {
+		return false
+	}
+	switch next.State {
+	case runner.Running:
+		return m.run.State != runner.Running
+	case runner.Pending:
+		return !m.live()
+	}
+	return false
 }
 
 // open shows another run from its beginning.
