@@ -105,7 +105,7 @@ func measuredLines(t theme.Theme, r run, w int, short bool) []string {
 		more = append(more, "tok/s "+format.Rate(*f.TokensPerSecond))
 	}
 	if f.CommBytesPerStep != nil {
-		more = append(more, "sent "+format.Bytes(*f.CommBytesPerStep)+"/step")
+		more = append(more, "comm "+format.Bytes(*f.CommBytesPerStep)+"/step")
 	}
 	if f.PeakMemory != nil {
 		more = append(more, "peak "+format.Bytes(*f.PeakMemory))
