@@ -44,9 +44,10 @@ func build(o Options, screens []screen.Screen, log *logFile, term *terminal.Term
 	w, h := term.Size()
 	options := app.Options{
 		Env: screen.Env{
-			Store: o.Store, Launch: launcher(o), Cancel: canceller(o.Store), Export: exporter(o.Store), Summary: compare.SummarizeContext,
+			Store: o.Store, Launch: launcher(o), Cancel: canceller(o.Store), Export: exporter(o.Store), Summary: compare.SummarizeContext, Compare: compare.CompareContext,
 			Plan: func(e experiment.Experiment) (*planner.Plan, error) { return planner.New(e, planner.ThisMachine()) }, Machine: planner.ThisMachine,
-			Theme: theme.New(looks), Now: time.Now, After: after, ReadOnly: o.ReadOnly, Host: host, WorkDir: work, Logf: log.Printf,
+			LargestMicroBatch: func(e experiment.Experiment) int { return planner.LargestMicroBatch(e, planner.ThisMachine()) },
+			Theme:             theme.New(looks), Now: time.Now, After: after, ReadOnly: o.ReadOnly, Host: host, WorkDir: work, Logf: log.Printf,
 		},
 		Screens: screens, Tabs: tabs(), Width: w, Height: h, Getenv: os.Getenv,
 		RootChanged: func() int64 { return stamp(o.Store.Root) },

@@ -36,8 +36,13 @@ type Env struct {
 
 	// Summary measures the run in a directory from its steps.
 	Summary func(ctx context.Context, dir string) (compare.Summary, error)
+	// Compare is profiler/compare on run directories; nil: no comparisons.
+	Compare func(ctx context.Context, dirs []string, o compare.Options) (compare.Table, error)
 	// Plan predicts a resolved experiment on this machine. It may take a second.
 	Plan func(experiment.Experiment) (*planner.Plan, error)
+	// LargestMicroBatch is the largest micro-batch of a resolved experiment that
+	// fits this machine; 0: none is known. It may take a second; nil: no such answer.
+	LargestMicroBatch func(experiment.Experiment) int
 	// Machine describes this machine; it reads files.
 	Machine func() planner.Machine
 

@@ -32,9 +32,10 @@ var machine = planner.Machine{Name: "test", MemBytes: 32 << 30, Cores: 8}
 func Env(t testing.TB, s *Store) screen.Env {
 	return screen.Env{
 		Store: s, Theme: Theme(), Host: "login03", WorkDir: t.TempDir(), Logf: t.Logf, Now: func() time.Time { return Start },
-		Machine: func() planner.Machine { return machine },
-		Plan:    func(e experiment.Experiment) (*planner.Plan, error) { return planner.New(e, machine) },
-		Launch:  s.launch, Cancel: s.cancel,
+		Machine:           func() planner.Machine { return machine },
+		Plan:              func(e experiment.Experiment) (*planner.Plan, error) { return planner.New(e, machine) },
+		LargestMicroBatch: func(e experiment.Experiment) int { return planner.LargestMicroBatch(e, machine) },
+		Launch:            s.launch, Cancel: s.cancel,
 		Export: func(_ context.Context, ids []string, to string, _ bool) ([]string, error) {
 			s.Exported = append(s.Exported, ids...)
 			return []string{to + "/steps.csv"}, s.Fail

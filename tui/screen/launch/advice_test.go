@@ -136,3 +136,24 @@ func TestSlowLaunch(t *testing.T) {
 		t.Errorf("it still launches:\n%s", text)
 	}
 }
+
+// Small terminals have the preview behind a key; the memory pane tells the sum per rank, of all, and the head-room.
+func TestPreviewAndHeadRoom(t *testing.T) {
+	d := start(t, 80, 24, &testkit.Store{})
+	focus(d, "tp")
+	d.Press("right")
+	d.Advance(time.Second)
+	for _, want := range []string{"total", "all 2 ranks", "micro-batch up to"} {
+		if text := d.Text(); !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	d.Press("v")
+	if text := d.Text(); !strings.Contains(text, "boost-tui run --tp 2 --detach") || !strings.Contains(text, "every rule holds") || !strings.Contains(text, "too few") {
+		t.Errorf("preview:\n%s", text)
+	}
+	d.Press("esc", "R")
+	if text := d.Text(); !strings.Contains(text, "Yes, launch") {
+		t.Errorf("R does not launch:\n%s", text)
+	}
+}

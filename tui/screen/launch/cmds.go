@@ -45,7 +45,7 @@ func (m *Model) readPlans() tea.Cmd {
 }
 
 func (m *Model) readPlan(at int, e experiment.Experiment) tea.Cmd {
-	gen, ask := m.debounce.Gen(), m.env.Plan
+	gen, ask, largest := m.debounce.Gen(), m.env.Plan, m.env.LargestMicroBatch
 	return func() tea.Msg {
 		out := planned{gen: gen, at: at}
 		resolved, err := e.Resolve()
@@ -54,6 +54,9 @@ func (m *Model) readPlan(at int, e experiment.Experiment) tea.Cmd {
 		}
 		if err == nil {
 			out.plan.p, err = ask(resolved)
+		}
+		if largest != nil && at < 0 && err == nil && out.plan.p.Fits {
+			out.plan.micro = largest(resolved)
 		}
 		out.plan.err = err
 		return out

@@ -20,12 +20,14 @@ func bindings() keys.Table[func(*Model) tea.Cmd] {
 		return entry{Binding: keys.Binding{Keys: names, Hint: hint, Help: help, Group: group, Writes: writes}, Do: do}
 	}
 	return keys.Table[func(*Model) tea.Cmd]{
-		bind([]string{"tab"}, "field", "next field; shift+tab the one before, arrows and j k too", false, nil),
-		bind([]string{"left", "right"}, "change", "other value; h l too", false, nil),
 		bind([]string{"enter"}, "edit", "type a value; esc leaves it as it was", false, nil),
+		bind([]string{"left", "right"}, "change", "other value; h l too", false, nil),
 		bind([]string{"L"}, "launch", "start the run; asks; it survives the UI", true, (*Model).askLaunch),
 		bind([]string{"A"}, "all three", "run full-rank, vanilla and btp of this configuration one after another; asks; they survive the UI", true, (*Model).askThree),
+		bind([]string{"v"}, "preview", "the command line, what stands against it, and earlier launches", false, (*Model).preview),
+		bind([]string{"R"}, "", "start the run, as L", true, (*Model).askLaunch),
 		bind([]string{"x"}, "dry-run", "show what would run, start nothing", false, (*Model).dryRun),
+		bind([]string{"tab"}, "field", "next field; shift+tab the one before, arrows and j k too", false, nil),
 		bind([]string{"o"}, "options", "every key, or the main ones", false, (*Model).toggleAll),
 		bind([]string{"backspace"}, "default", "the field's default", false, (*Model).reset),
 		bind([]string{"ctrl+r"}, "", "all defaults", false, (*Model).resetAll),
@@ -74,6 +76,12 @@ func (m *Model) resetAll() tea.Cmd {
 
 func (m *Model) copyCommand() tea.Cmd {
 	return msg.Send(msg.Copy{Text: Shell(m.draft.command()), What: "the command line"})
+}
+
+// preview shows what the lower pane of a large terminal shows.
+func (m *Model) preview() tea.Cmd {
+	lines := append([]string{Shell(m.draft.command()), ""}, m.checkLines()...)
+	return msg.Send(msg.Open{Modal: modal.Text{Title: "What L runs", Lines: cleanAll(lines)}})
 }
 
 // dryRun shows the whole experiment, what it needs and whether it could run.

@@ -40,8 +40,9 @@ type Model struct {
 
 // plan is the planner's answer, or why there is none.
 type plan struct {
-	p   *planner.Plan
-	err error
+	p     *planner.Plan
+	err   error
+	micro int // the largest micro-batch that fits; 0: unknown
 }
 
 // New makes the screen with the default experiment.

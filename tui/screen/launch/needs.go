@@ -22,10 +22,10 @@ func (m *Model) memoryPane(t theme.Theme, r layout.Rect) string {
 	if n := m.draft.machine.MemBytes; n > 0 {
 		note = "this machine " + format.Bytes(n)
 	}
-	return panel.Panel{Title: "Memory per rank", Note: note}.View(t, fitLines(m.memoryLines(t, w), h), r.W, r.H)
+	return panel.Panel{Title: "Memory per rank", Note: note}.View(t, fitLines(m.memoryLines(t, w, h), h), r.W, r.H)
 }
 
-func (m *Model) memoryLines(t theme.Theme, w int) []string {
+func (m *Model) memoryLines(t theme.Theme, w, h int) []string {
 	p := m.plan.p
 	if p == nil {
 		return []string{m.noPlan(t)}
@@ -48,22 +48,35 @@ func (m *Model) memoryLines(t theme.Theme, w int) []string {
 	for _, row := range rows {
 		lines = append(lines, layout.Pad(row.name, 12)+chart.Bar(t, style, float64(row.bytes), float64(largest), bar, false)+layout.PadLeft(format.Bytes(row.bytes), 10))
 	}
-	lines = append(lines, t.Border.Paint(strings.Repeat(t.Glyphs.H, w)))
-	return append(lines, m.totalLine(t, p, bar, w))
+	var sums []string
+	if n := m.draft.resolved.World(); n > 1 || p.MachineBytes == 0 {
+		sums = append(sums, layout.Pad("total", 12)+strings.Repeat(" ", bar)+layout.PadLeft(format.Bytes(mem.Total), 10))
+	}
+	if p.MachineBytes > 0 {
+		sums = append(sums, m.allRanks(t, p, bar, w))
+	}
+	if n := m.plan.micro; n > 0 {
+		note := "no larger micro-batch fits"
+		if n > m.draft.resolved.Step.MicroBatch {
+			note = fmt.Sprintf("micro-batch up to %d fits", n)
+		}
+		sums = append(sums, t.Dim.Paint(layout.Cut(note, w, t.Glyphs.Ellipsis)))
+	}
+	if len(lines)+1+len(sums) <= h {
+		lines = append(lines, t.Border.Paint(strings.Repeat(t.Glyphs.H, w)))
+	}
+	return append(lines, sums...)
 }
 
-// totalLine says whether all ranks fit into the machine.
-func (m *Model) totalLine(t theme.Theme, p *planner.Plan, bar, w int) string {
-	if p.MachineBytes == 0 {
-		return layout.Spread(layout.Pad("total", 12), format.Bytes(p.Memory.Total), w-1)
-	}
+// allRanks says whether all ranks together fit into the machine.
+func (m *Model) allRanks(t theme.Theme, p *planner.Plan, bar, w int) string {
 	style, word := t.Good, "fits"
 	if !p.Fits {
 		style, word = t.Bad, t.Glyphs.Cross+" does not fit"
 	}
 	name := "total"
-	if m.draft.resolved.World() > 1 {
-		name = fmt.Sprintf("all %d ranks", m.draft.resolved.World())
+	if n := m.draft.resolved.World(); n > 1 {
+		name = fmt.Sprintf("all %d ranks", n)
 	}
 	text := format.Bytes(p.NeedBytes) + "  " + style.Paint(word)
 	room := min(bar, w-13-layout.Width(text)-1)
@@ -104,7 +117,7 @@ func (m *Model) needsLines(t theme.Theme, w, h int) []string {
 	}
 	lines := []string{
 		pair(t, "parameters", strings.TrimSpace(format.SI(float64(p.Parameters))), half), pair(t, "FLOPs", format.SI(float64(p.FLOPs))+"FLOP", half),
-		pair(t, "tokens", strings.TrimSpace(format.Count(p.TokensPerStep)), half), pair(t, "sent/rank", format.Bytes(p.StepBytes), half),
+		pair(t, "tokens", strings.TrimSpace(format.Count(p.TokensPerStep)), half), pair(t, "comm/rank", format.Bytes(p.StepBytes), half),
 	}
 	if half < w {
 		lines = []string{lines[0] + lines[1], lines[2] + lines[3]}
@@ -114,6 +127,9 @@ func (m *Model) needsLines(t theme.Theme, w, h int) []string {
 	}
 	if h > 13 {
 		lines = append(lines, blockLine(t, "forward", p.Block.Forward, w), blockLine(t, "backward", p.Block.Backward, w))
+	}
+	if rivals := m.rivalLines(t, w); len(lines)+1+len(rivals) > h {
+		return append(lines, rivals...)
 	}
 	return append(append(lines, ""), m.rivalLines(t, w)...)
 }
@@ -145,9 +161,9 @@ func (m *Model) rivalLines(t theme.Theme, w int) []string {
 		}
 	}
 	wide := w >= 43
-	head := "            params     memory  sent/step"
+	head := "            params     memory  comm/step"
 	if !wide {
-		head = "            params  sent/step"
+		head = "            params  comm/step"
 	}
 	lines := []string{t.Dim.Paint(layout.Cut(head, w, ""))}
 	for i, r := range m.rivals {

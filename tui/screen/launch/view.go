@@ -17,13 +17,13 @@ func (m *Model) View(r layout.Rect) string {
 	case layout.Wide:
 		rows := r.Rows(layout.Part{Min: 14, Weight: 1}, layout.Part{Min: layout.Clamp(r.H/3, 8, 13)})
 		columns := rows[0].Columns(layout.Part{Min: 58, Weight: 1}, layout.Part{Min: 50, Weight: 1})
-		right := columns[1].Rows(layout.Part{Min: 11}, layout.Part{Weight: 1})
+		right := columns[1].Rows(layout.Part{Min: 12}, layout.Part{Weight: 1})
 		return layout.Fit(layout.Stack(
 			layout.Beside(m.formPane(t, columns[0]), layout.Stack(m.memoryPane(t, right[0]), m.needsPane(t, right[1]))),
 			m.commandPane(t, rows[1])), r.W, r.H)
 	case layout.Narrow:
 		columns := r.Columns(layout.Part{Min: 42, Weight: 1}, layout.Part{Min: 36, Weight: 1})
-		right := columns[1].Rows(layout.Part{Min: 10}, layout.Part{Weight: 1})
+		right := columns[1].Rows(layout.Part{Min: 11}, layout.Part{Weight: 1})
 		return layout.Fit(layout.Beside(m.formPane(t, columns[0]), layout.Stack(m.memoryPane(t, right[0]), m.needsPane(t, right[1]))), r.W, r.H)
 	}
 	return layout.Fit(m.formPane(t, r), r.W, r.H)

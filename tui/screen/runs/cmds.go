@@ -56,18 +56,7 @@ func (m *Model) readFigures() tea.Cmd {
 	if !m.visible || m.env.Summary == nil {
 		return nil
 	}
-	at := 0
-	id := m.table.Cursor()
-	for i, r := range m.shown {
-		if r.ID == id {
-			at = i
-		}
-	}
-	order := append([]run{}, m.shown[max(0, at-m.table.Page()):min(len(m.shown), at+m.table.Page())]...)
-	if r, ok := m.Selected(); ok {
-		order = append([]run{r}, order...)
-	}
-	for _, r := range order {
+	for _, r := range m.nearby() {
 		k, seen := m.figures[r.ID]
 		if r.Err != nil || r.State == runner.Pending {
 			continue

@@ -33,6 +33,8 @@ func bindings() keys.Table[func(*Model) tea.Cmd] {
 		bind("v", "", "measure speed-ups against this run (vanilla)", (*Model).setVanilla),
 		bind("V", "", "mark from the last mark to here", (*Model).markRange),
 		bind("*", "", "mark all shown, or none", (*Model).markAll),
+		bind("d", "diff", "in what two marked runs differ, or this one and the baseline", (*Model).askDiff),
+		bind("R", "", "edit and run again, as e", (*Model).edit),
 		bind("e", "", "edit this run's configuration on screen Launch", (*Model).edit),
 		bind("y", "", "copy the run's id", (*Model).copyID),
 		writes(bind("u", "", "take back the last tag or note; a delete is for good", (*Model).takeBack)),
@@ -41,7 +43,7 @@ func bindings() keys.Table[func(*Model) tea.Cmd] {
 	}
 }
 
-func (m *Model) mark() tea.Cmd       { m.table.Toggle(); return m.readFigures() }
+func (m *Model) mark() tea.Cmd       { m.table.Toggle(); return tea.Batch(m.readFigures(), m.readSpeedups()) }
 func (m *Model) markRange() tea.Cmd  { m.table.Range(); return nil }
 func (m *Model) markAll() tea.Cmd    { m.table.ToggleAll(); return nil }
 func (m *Model) toggleZoom() tea.Cmd { m.zoom = !m.zoom; return nil }

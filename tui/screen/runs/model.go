@@ -38,6 +38,8 @@ type Model struct {
 	figures map[string]known // by ID
 	refs    msg.References
 
+	speedups map[string]speedup // over the baseline, by ID
+
 	query   filter.Query
 	text    string // of the filter in force
 	fault   string // of the filter being typed
@@ -48,8 +50,9 @@ type Model struct {
 	logs    logPane
 	undo    []undo
 	zoom    bool
+	last    string // run that the cursor was on last
 	selects string // run to put the cursor on once it is listed
-	// marksLater are marks to set once the runs are listed.
+	// marksLater are the last session's marks, to set once the runs are listed.
 	marksLater []string
 }
 
@@ -62,9 +65,9 @@ type known struct {
 
 // New makes the screen.
 func New() *Model {
-	m := &Model{figures: map[string]known{}, sortBy: "started", down: true, logs: logPane{view: &logview.View{}, loop: feed.Loop{Source: "runs.log"}}}
+	m := &Model{figures: map[string]known{}, speedups: map[string]speedup{}, sortBy: "started", down: true, logs: logPane{view: &logview.View{}, loop: feed.Loop{Source: "runs.log"}}}
 	m.keys = bindings()
-	m.table.Columns = columns()
+	m.table.Columns = columns("")
 	m.table.Sort, m.table.Down = m.sortBy, m.down
 	return m
 }
@@ -133,11 +136,20 @@ func (m *Model) rebuild() {
 		}
 	}
 	order(m.shown, m.sortBy, m.down)
+	m.table.Columns = columns(m.speedupHead())
 	rows := make([]table.Row, len(m.shown))
 	for i, r := range m.shown {
 		rows[i] = m.row(m.env.Theme, r)
 	}
+	// A filter that nothing passes takes the cursor away; it comes back to its row.
+	lost := m.table.Cursor() == ""
+	if !lost {
+		m.last = m.table.Cursor()
+	}
 	m.table.SetRows(rows)
+	if lost {
+		m.table.Select(m.last)
+	}
 	m.table.Empty = m.emptyText()
 	if m.selects != "" && slices.ContainsFunc(m.shown, func(r run) bool { return r.ID == m.selects }) {
 		m.table.Select(m.selects)

@@ -100,14 +100,19 @@ func (r run) stepSeconds() float64 {
 	return *r.fig.StepTimeMedian
 }
 
-// columns of the list. Drop orders what goes first in a narrow terminal.
-func columns() []table.Column {
-	return []table.Column{
+// columns of the list, with that of the speed-ups if it has a title. Drop orders
+// what goes first in a narrow terminal.
+func columns(speedup string) []table.Column {
+	all := []table.Column{
 		{ID: "id", Title: "run", Width: 5}, {ID: "started", Title: "start", Width: 6, Drop: 4}, {ID: "size", Title: "size", Width: 4, Drop: 2},
 		{ID: "variant", Title: "variant", Width: 7}, {ID: "scheme", Title: "scheme", Width: 9}, {ID: "tp", Title: "tp", Width: 2, Right: true},
 		{ID: "rank", Title: "r", Width: 4, Right: true, Drop: 6}, {ID: "state", Title: "state", Width: 9}, {ID: "ms", Title: "step ms", Width: 7, Right: true, Drop: 1},
-		{ID: "loss", Title: "loss", Width: 5, Right: true, Drop: 5}, {ID: "tags", Title: "name, tags", Width: 10, Flex: 1, Drop: 3},
+		{ID: "vs", Title: speedup, Width: 7, Right: true, Drop: 1}, {ID: "loss", Title: "loss", Width: 5, Right: true, Drop: 5}, {ID: "tags", Title: "name [tags]", Width: 11, Flex: 1, Drop: 3},
 	}
+	if speedup == "" {
+		all = slices.DeleteFunc(all, func(c table.Column) bool { return c.ID == "vs" })
+	}
+	return all
 }
 
 // sortKeys are what the list can be ordered by.
@@ -168,20 +173,32 @@ func (m *Model) row(t theme.Theme, r run) table.Row {
 	if r.fig != nil && r.fig.LossLast != nil {
 		loss = lossText(*r.fig.LossLast)
 	}
-	tags := strings.TrimSpace(r.Run.Name + " " + strings.Join(r.Tags, " "))
+	label := named(r)
 	if r.ID == m.refs.Vanilla {
-		tags = strings.TrimSpace(t.Glyphs.Vanilla + " " + tags)
+		label = strings.TrimSpace(t.Glyphs.Vanilla + " " + label)
 	}
 	if r.ID == m.refs.Baseline {
-		tags = strings.TrimSpace(t.Glyphs.Baseline + " " + tags)
+		label = strings.TrimSpace(t.Glyphs.Baseline + " " + label)
 	}
 	cells := []table.Cell{{Text: Short(r.ID)}, {Text: format.When(r.Run.Created.In(m.now().Location()), m.now())}, {Text: layout.Clean(e.Model.Size)}, {Text: layout.Clean(string(e.Model.Variant))},
-		{Text: layout.Clean(string(e.Parallel.Scheme))}, {Text: strconv.Itoa(e.Parallel.TP)}, {Text: rank}, {Text: string(r.State), Style: style}, {Text: ms}, {Text: loss}, {Text: layout.Clean(tags)}}
+		{Text: layout.Clean(string(e.Parallel.Scheme))}, {Text: strconv.Itoa(e.Parallel.TP)}, {Text: rank}, {Text: string(r.State), Style: style}, {Text: ms}}
+	if m.speedupHead() != "" {
+		cells = append(cells, m.speedupCell(t, r))
+	}
+	cells = append(cells, table.Cell{Text: loss}, table.Cell{Text: layout.Clean(label)})
 	if r.Err != nil {
 		cells[7] = table.Cell{Text: "damaged", Style: t.Bad}
 		sign = t.Glyphs.Warn
 	}
 	return table.Row{ID: r.ID, Sign: sign, Cells: cells}
+}
+
+// named is a run's name, and its tags in brackets.
+func named(r run) string {
+	if len(r.Tags) == 0 {
+		return r.Run.Name
+	}
+	return strings.TrimSpace(r.Run.Name + " [" + strings.Join(r.Tags, " ") + "]")
 }
 
 func lossText(v float64) string {

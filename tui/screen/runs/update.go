@@ -22,12 +22,22 @@ func (m *Model) Update(in tea.Msg) (tea.Cmd, bool) {
 	case msg.Runs:
 		return m.take(in), false
 	case msg.References:
+		if in.Baseline != m.refs.Baseline {
+			clear(m.speedups)
+		}
 		m.refs = in
 		m.rebuild()
+		return m.readSpeedups(), false
+	case compared:
+		if in.baseline == m.refs.Baseline {
+			m.speedups[in.id] = in.speedup
+			m.rebuild()
+		}
+		return m.readSpeedups(), false
 	case msg.Shown:
 		m.visible = in.Screen == ID
 		if m.visible {
-			return tea.Batch(m.readFigures(), m.logs.resume()), false
+			return tea.Batch(m.readFigures(), m.readSpeedups(), m.logs.resume()), false
 		}
 	case msg.Hidden:
 		if in.Screen == ID {
@@ -66,7 +76,7 @@ func (m *Model) take(in msg.Runs) tea.Cmd {
 		m.marksLater = nil
 		m.rebuild()
 	}
-	return m.readFigures()
+	return tea.Batch(m.readFigures(), m.readSpeedups())
 }
 
 func (m *Model) key(e keys.Event) (tea.Cmd, bool) {
@@ -82,7 +92,7 @@ func (m *Model) key(e keys.Event) (tea.Cmd, bool) {
 	}
 	if delta, ok := keys.Motion(e, m.table.Page()); ok {
 		m.table.Move(delta)
-		return m.readFigures(), true
+		return tea.Batch(m.readFigures(), m.readSpeedups()), true
 	}
 	return nil, false
 }
