@@ -44,13 +44,11 @@ func (s *Store) remove(id string) error {
 	if in.State == Running || in.State == Pending {
 		return fmt.Errorf("it is %s: `boost-tui cancel %s` ends it", in.State, id)
 	}
-	if err := empty(dir); err != nil {
-		return record.Explain(err)
+	err = empty(dir)
+	if err == nil {
+		err = root.Remove(id)
 	}
-	if err := root.Remove(id); err != nil {
-		return record.Explain(err)
-	}
-	return nil
+	return record.ExplainFor(err, "ask for more", "a run can be deleted only where its folder may be written")
 }
 
 // openRun opens the directory of a run for removal, after checking that it is one.

@@ -55,11 +55,11 @@ func newDoctor(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "doctor", Short: "Say what this machine has, and what is missing for what", GroupID: groupHouse, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := a.store()
+			root, err := runner.DefaultRoot(a.runs) // not store: a folder that cannot be one is a finding
 			if err != nil {
-				return err
+				return usage(err)
 			}
-			d, err := diagnose(cmd.Context(), s)
+			d, err := diagnose(cmd.Context(), runner.NewStore(root))
 			if err != nil {
 				return err
 			}
@@ -124,6 +124,10 @@ func tmuxVersion(ctx context.Context) string {
 // examine looks at the folder of the runs, or where it would be made.
 func examine(ctx context.Context, s *runner.Store) storeView {
 	v := storeView{Dir: s.Root}
+	if err := checkStore(s.Root); err != nil {
+		v.Problem = err.Error()
+		return v
+	}
 	there := s.Root
 	for {
 		_, err := os.Stat(there)

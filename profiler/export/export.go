@@ -46,7 +46,7 @@ func Export(ctx context.Context, dirs []string, to string, force bool) ([]string
 		return nil, err
 	}
 	if err := os.MkdirAll(to, 0o755); err != nil {
-		return nil, fmt.Errorf("make %s: %w", to, record.Explain(err))
+		return nil, fmt.Errorf("make %s: %w", to, explain(err))
 	}
 	parts := []struct {
 		name  string
@@ -81,10 +81,14 @@ func Export(ctx context.Context, dirs []string, to string, force bool) ([]string
 	}
 	for i, f := range files {
 		if err := os.Rename(aside[i], f); err != nil {
-			return nil, fmt.Errorf("rename to %s: %w", f, record.Explain(err))
+			return nil, fmt.Errorf("rename to %s: %w", f, explain(err))
 		}
 	}
 	return files, nil
+}
+
+func explain(err error) error {
+	return record.ExplainFor(err, "write elsewhere with --to", "choose a folder that you may write with --to")
 }
 
 func refuse(files []string) error {
@@ -104,7 +108,7 @@ func refuse(files []string) error {
 func writeAside(to, name string, write func(io.Writer) error) (string, error) {
 	f, err := os.CreateTemp(to, "."+name+".*")
 	if err != nil {
-		return "", fmt.Errorf("write %s: %w", filepath.Join(to, name), record.Explain(err))
+		return "", fmt.Errorf("write %s: %w", filepath.Join(to, name), explain(err))
 	}
 	b := bufio.NewWriterSize(f, 1<<18)
 	err = write(b)
@@ -116,7 +120,7 @@ func writeAside(to, name string, write func(io.Writer) error) (string, error) {
 	}
 	err = errors.Join(err, f.Close())
 	if err != nil {
-		err = fmt.Errorf("write %s: %w", filepath.Join(to, name), record.Explain(err))
+		err = fmt.Errorf("write %s: %w", filepath.Join(to, name), explain(err))
 	}
 	return f.Name(), err
 }

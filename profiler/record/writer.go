@@ -104,13 +104,18 @@ func (w *Writer) Close() error {
 
 // Explain adds what to do to the errors that a file system gives a user most often.
 func Explain(err error) error {
+	return ExplainFor(err, "put the runs elsewhere with --runs", "choose a folder that you may write with --runs")
+}
+
+// ExplainFor is Explain with other advice: for a disk that is full, and for a folder that may not be written.
+func ExplainFor(err error, full, forbidden string) error {
 	switch {
 	case errors.Is(err, syscall.ENOSPC):
-		return fmt.Errorf("%w: free some space there, or put the runs elsewhere with --runs", err)
+		return fmt.Errorf("%w: free some space there, or %s", err, full)
 	case errors.Is(err, syscall.EDQUOT):
-		return fmt.Errorf("%w: the quota is used up; remove old runs, or put the runs elsewhere with --runs", err)
+		return fmt.Errorf("%w: the quota is used up; remove old runs, or %s", err, full)
 	case errors.Is(err, syscall.EROFS), errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("%w: choose a folder that you may write with --runs", err)
+		return fmt.Errorf("%w: %s", err, forbidden)
 	}
 	return err
 }
