@@ -41,8 +41,12 @@ type Open struct {
 // Goto changes to a screen by its ID: launch, live, compare, runs.
 type Goto struct{ Screen string }
 
-// OpenRun shows a run on the Live screen. The root goes there.
-type OpenRun struct{ ID string }
+// OpenRun shows a run on the Live screen, and its log where that is asked for.
+// The root goes there.
+type OpenRun struct {
+	ID  string
+	Log bool
+}
 
 // CompareRuns shows runs on the Compare screen. The root goes there.
 type CompareRuns struct{ IDs []string }

@@ -108,7 +108,7 @@ func compareRuns(ctx context.Context, infos []runner.Info, ids []string, baselin
 	if out.err != nil {
 		return out
 	}
-	out.curves = map[string]curves{}
+	out.curves, out.comm = map[string]curves{}, map[string]feed.Collectives{}
 	for id, dir := range kept {
 		cols, err := feed.Sample(dir)
 		if err != nil {
@@ -116,6 +116,12 @@ func compareRuns(ctx context.Context, infos []runner.Info, ids []string, baselin
 			continue
 		}
 		out.curves[id] = curvesOf(cols)
+		comm, err := feed.ReadCollectives(dir)
+		if err != nil {
+			out.missing = append(out.missing, fmt.Sprintf("%s has no collectives: %v", id, err))
+		}
+		comm.Matched = nil // large, and summed already
+		out.comm[id] = comm
 	}
 	return out
 }

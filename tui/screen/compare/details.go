@@ -2,10 +2,12 @@ package compare
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"boost-tui/experiment"
 	profile "boost-tui/profiler/compare"
+	"boost-tui/runner"
 	"boost-tui/tui/format"
 	"boost-tui/tui/layout"
 	"boost-tui/tui/msg"
@@ -82,6 +84,7 @@ func (m *Model) details(string) tea.Cmd {
 	for _, f := range m.figures(&r) {
 		lines = append(lines, layout.Pad(f[0], 24)+f[1])
 	}
+	lines = append(lines, m.collectiveLines(&r)...)
 	if r.SkipRule != "" {
 		lines = append(lines, "", "left out at the start: "+layout.Clean(r.SkipRule))
 	}
@@ -124,6 +127,19 @@ func (m *Model) diffBase(r *profile.Row) (profile.Row, bool) {
 		}
 	}
 	return profile.Row{}, false
+}
+
+// otherKeys are the keys in which two experiments differ beside those that are
+// told already.
+func otherKeys(a, b runner.Info, told []profile.Difference) (out []profile.Difference) {
+	for _, k := range experiment.Keys() {
+		x, y := a.Run.Experiment.Get(k.Name), b.Run.Experiment.Get(k.Name)
+		known := slices.ContainsFunc(told, func(d profile.Difference) bool { return d.Name == k.Name })
+		if x != y && !known && k.Name != "name" && k.Name != "tags" {
+			out = append(out, profile.Difference{Name: k.Name, Base: x, Run: y})
+		}
+	}
+	return out
 }
 
 // diffLines writes keys that differ, then what differs around them (hardware,

@@ -25,19 +25,25 @@ func bindings() keys.Table[action] {
 	}
 	return keys.Table[action]{
 		bind((*Model).mark, "references", "measure against this run: baseline (full-rank), vanilla; again: no longer", "b", "v"),
-		bind((*Model).nextPane, "panes", "table alone, or with bars and curves; on a small terminal, the next pane", "t"),
+		bind((*Model).otherPane, "pane", "next pane, the one before", "tab", "shift+tab"),
+		bind((*Model).nextPane, "table/bars", "table alone, or with bars and curves; on a small terminal, the next pane", "t"),
 		bind((*Model).showDiff, "diff", "every key in which the run differs from the reference", "d"),
 		bind((*Model).export, "export", "write CSV files of these runs", "E"),
 		bind((*Model).details, "details", "every figure of the run", "enter"),
+		bind((*Model).toggleFull, "full", "the focused pane alone", "z"),
+		bind((*Model).openLog, "log", "the run and its log on screen Live", "l"),
 		bind((*Model).nextMetric, "metric", "what the bars show: step, tokens, bytes, memory, loss", "m"),
+		bind((*Model).otherColumns, "columns", "other columns of the table", "left", "right"),
+		bind((*Model).zoom, "zoom", "zoom the curves into the last steps, and out", "+", "-"),
+		bind((*Model).zoom, "", "zoom in, as + without shift", "="),
 		bind((*Model).askSort, "sort", "order by another figure", "o"),
 		bind((*Model).askAdd, "add", "add a run", "a"),
 		bind((*Model).remove, "remove", "take the run out of the comparison", "x"),
 		bind((*Model).copyRow, "copy", "copy the row", "y"),
 		bind((*Model).showNotes, "notes", "what to know to trust the figures", "i"),
 		bind((*Model).copyTable, "", "copy the table as Markdown", "Y"),
-		bind((*Model).reset, "", "back to the latest comparable full-rank, vanilla and btp runs", "0"),
-		bind((*Model).openLive, "", "show the run on screen Live", "l"),
+		bind((*Model).reset, "", "all steps in the curves; then, back to the latest comparable full-rank, vanilla and btp runs", "0"),
+		bind((*Model).leave, "", "leave the full screen", "esc"),
 		bind((*Model).edit, "", "a new run like this one, in Launch", "R"),
 	}
 }
@@ -101,7 +107,57 @@ func (m *Model) remove(string) tea.Cmd {
 	return m.choose(rest)
 }
 
-func (m *Model) reset(string) tea.Cmd { return m.choose(nil) }
+// reset goes back one thing: the zoom, else the chosen runs.
+func (m *Model) reset(string) tea.Cmd {
+	if m.zoomed > 0 {
+		m.zoomed = 0
+		return nil
+	}
+	return m.choose(nil)
+}
+
+// mostZoom bounds how often the steps are halved.
+const mostZoom = 6
+
+func (m *Model) zoom(key string) tea.Cmd {
+	if key == "-" {
+		m.zoomed = max(0, m.zoomed-1)
+	} else {
+		m.zoomed = min(mostZoom, m.zoomed+1)
+	}
+	if m.lower = int(paneCurves) - 1; !m.full {
+		return nil
+	}
+	m.focus = paneCurves // what is zoomed is what is shown
+	return nil
+}
+
+func (m *Model) otherPane(key string) tea.Cmd {
+	by := pane(1)
+	if key == "shift+tab" {
+		by = -1
+	}
+	m.alone = false
+	if m.focus = (m.focus + by + panes) % panes; m.focus != paneTable {
+		m.lower = int(m.focus) - 1
+	}
+	return nil
+}
+
+func (m *Model) toggleFull(string) tea.Cmd { m.full = !m.full; return nil }
+
+func (m *Model) leave(string) tea.Cmd { m.full = false; return nil }
+
+// otherColumns turns to another sheet of columns.
+func (m *Model) otherColumns(key string) tea.Cmd {
+	n := m.table.Sheets(max(1, m.drawn.W-4))
+	by := 1
+	if key == "left" {
+		by = n - 1
+	}
+	m.table.Sheet = (min(m.table.Sheet, n-1) + by) % n
+	return nil
+}
 
 func (m *Model) mark(key string) tea.Cmd {
 	id := m.table.Cursor()
@@ -134,7 +190,9 @@ func (m *Model) nextPane(string) tea.Cmd {
 	if layout.ClassOf(m.drawn.W, m.drawn.H+3) == layout.Wide {
 		m.alone = !m.alone
 	} else {
-		m.lower = (m.lower + 1) % lowerPanes
+		if m.lower = (m.lower + 1) % lowerPanes; m.focus != paneTable {
+			m.focus = pane(m.lower + 1)
+		}
 	}
 	return nil
 }
@@ -165,9 +223,9 @@ func (m *Model) askSort(string) tea.Cmd {
 
 func (m *Model) export(string) tea.Cmd { return m.env.AskExport(m.ids()) }
 
-func (m *Model) openLive(string) tea.Cmd {
+func (m *Model) openLog(string) tea.Cmd {
 	if id := m.table.Cursor(); id != "" {
-		return msg.Send(msg.OpenRun{ID: id})
+		return msg.Send(msg.OpenRun{ID: id, Log: true})
 	}
 	return nil
 }

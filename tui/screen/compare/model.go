@@ -28,6 +28,18 @@ const ID = "compare"
 // refreshEvery is the time between two computations while one of the runs goes on.
 const refreshEvery = 5 * time.Second
 
+// pane is a part of the screen that can have the focus.
+type pane int
+
+const (
+	paneTable pane = iota
+	paneBars
+	paneSpeed
+	paneCurves
+	paneDiff
+	panes // how many there are
+)
+
 // Model is the screen.
 type Model struct {
 	env   screen.Env
@@ -48,8 +60,11 @@ type Model struct {
 	metric int // index into metrics
 	sort   int // index into sorts
 	down   bool
+	focus  pane
 	lower  int // narrow: which pane is below the table
 	alone  bool
+	full   bool // the focused pane takes the screen
+	zoomed int  // how often the curves' steps are halved
 	drawn  layout.Rect
 	cache  string
 }
@@ -58,7 +73,8 @@ type Model struct {
 type result struct {
 	table   profile.Table
 	curves  map[string]curves
-	missing []string // why runs are left out, one line each
+	comm    map[string]feed.Collectives // what the sampled steps say; without what was matched
+	missing []string                    // why runs are left out, one line each
 	err     error
 	auto    bool // the default set
 }

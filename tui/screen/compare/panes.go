@@ -3,7 +3,6 @@ package compare
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	profile "boost-tui/profiler/compare"
@@ -99,7 +98,10 @@ func (m *Model) drawBars(w, h int) string {
 		}
 		lines = append(lines, legend)
 	}
-	return panel.Panel{Title: title, Note: note}.View(t, strings.Join(lines, "\n"), w, h)
+	if k.of == nil {
+		lines = append(lines, m.collectives(rows, iw, ih-len(lines))...)
+	}
+	return m.frame(paneBars, title, note, strings.Join(lines, "\n"), w, h)
 }
 
 func extra(s string) int {
@@ -135,7 +137,7 @@ func (m *Model) drawSpeed(w, h int) string {
 		lines[i] = layout.Cut(lines[i], iw, t.Glyphs.Ellipsis)
 	}
 	_, name := m.speedBase()
-	return panel.Panel{Title: "Speed-up over " + name, Note: "medians"}.View(t, strings.Join(lines, "\n"), w, h)
+	return m.frame(paneSpeed, "Speed-up over "+name, "medians", strings.Join(lines, "\n"), w, h)
 }
 
 // speedBase is what the speed-up bars are measured against: the baseline, or
@@ -208,94 +210,4 @@ func (m *Model) speedBar(v, most float64, w int) string {
 	b.WriteString(t.Dim.Paint(g.V))
 	run(at+1, w)
 	return b.String()
-}
-
-// drawCurves lays the runs' step times, or losses, over each other.
-func (m *Model) drawCurves(w, h int) string {
-	iw, ih := panel.Inner(w, h)
-	t := m.env.Theme
-	loss := metrics[m.metric].name == "loss"
-	title := "Step time ms"
-	if loss {
-		title = "Loss"
-	}
-	line := chart.Line{Mode: chart.ModeOf(t), Theme: t, NoCursor: true, XName: "step"}
-	var legend []string
-	most := 0.0
-	for i, r := range m.ordered() {
-		c := m.result.curves[r.ID]
-		p := c.step
-		if loss {
-			p = c.loss
-		}
-		if p.Len() == 0 {
-			continue
-		}
-		if top, peak := chart.Top(p.Y); !loss {
-			line.Top, most = max(line.Top, top), max(most, peak)
-			if top == 0 {
-				line.Top = max(line.Top, peak)
-			}
-		}
-		style := t.Series[i%len(t.Series)]
-		line.Series = append(line.Series, chart.Series{Points: p, Style: style, Pattern: i})
-		name := m.label(r.ID) + " " + layout.Clean(r.Scheme)
-		if !slices.ContainsFunc(p.Y, chart.Finite) {
-			name += " (no number)"
-		}
-		legend = append(legend, chart.Legend(t, style, i, name))
-	}
-	if len(line.Series) == 0 {
-		return panel.Panel{Title: title}.View(t, t.Dim.Paint("no steps"), w, h)
-	}
-	note := ""
-	if line.Top > 0 && line.Top < most {
-		note = "peak " + format.Digits(most)
-	}
-	rows := line.Draw(iw, max(1, ih-1))
-	return panel.Panel{Title: title + " over the steps", Note: note}.View(t, strings.Join(rows, "\n")+"\n"+layout.Cut(strings.Join(legend, "  "), iw, t.Glyphs.Ellipsis), w, h)
-}
-
-// drawDiff shows in what the explained row differs from the reference.
-func (m *Model) drawDiff(w, h int) string {
-	iw, ih := panel.Inner(w, h)
-	t := m.env.Theme
-	r, ok := m.explained()
-	title := "Config diff"
-	var lines []string
-	if base, have := m.diffBase(&r); ok && have {
-		title += "  " + m.label(base.ID) + " " + t.Glyphs.Right + " " + m.label(r.ID)
-		lines = m.diffTable(&r, &base, iw)
-	} else {
-		lines = []string{t.Dim.Paint("no reference to differ from")}
-	}
-	lines = fitRows(lines, max(1, ih-1))
-	lines = append(lines, t.Dim.Paint("d shows every key"))
-	return panel.Panel{Title: title}.View(t, strings.Join(lines, "\n"), w, h)
-}
-
-func (m *Model) diffTable(r, base *profile.Row, w int) []string {
-	t := m.env.Theme
-	col := layout.Clamp((w-13)/2-1, 4, 24)
-	a, okA := m.info(base.ID)
-	b, okB := m.info(r.ID)
-	if !okA || !okB {
-		return nil
-	}
-	all, bad := pick.Differences(a, b)
-	var lines []string
-	for _, d := range all {
-		cut := func(s string) string {
-			return layout.Pad(layout.Cut(orDash(layout.Clean(s)), col, t.Glyphs.Ellipsis), col)
-		}
-		line := layout.Pad(d.Name, 12) + " " + cut(d.Base) + " " + cut(d.Run)
-		if bad[d.Name] {
-			line = t.Warn.Paint(line + t.Glyphs.Warn)
-		}
-		lines = append(lines, line)
-	}
-	if len(lines) == 0 {
-		lines = []string{t.Dim.Paint("nothing that matters differs")}
-	}
-	return lines
 }

@@ -2,7 +2,6 @@ package compare
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -22,10 +21,10 @@ import (
 func columns() []table.Column {
 	return []table.Column{
 		{ID: "run", Title: "run", Width: 6}, {ID: "variant", Title: "variant", Width: 7}, {ID: "scheme", Title: "scheme", Width: 9},
-		{ID: "tp", Title: "tp", Width: 2, Right: true, Drop: 4}, {ID: "rank", Title: "r", Width: 4, Right: true, Drop: 5},
-		{ID: "step", Title: "step ms", Width: 7, Right: true}, {ID: "ci", Title: "95 % interval", Width: 14, Drop: 9}, {ID: "p95", Title: "p95", Width: 7, Right: true, Drop: 6},
-		{ID: "tokens", Title: "mean tok/s", Width: 7, Right: true, Drop: 3}, {ID: "full", Title: "vs full", Width: 7, Right: true}, {ID: "fullci", Title: "interval", Width: 12, Drop: 8},
-		{ID: "vanilla", Title: "vs van", Width: 7, Right: true}, {ID: "vanillaci", Title: "interval", Width: 12, Drop: 7}, {ID: "exposed", Title: "exp.comm", Width: 8, Right: true, Drop: 1},
+		{ID: "tp", Title: "tp", Width: 2, Right: true, Drop: 5}, {ID: "rank", Title: "r", Width: 4, Right: true, Drop: 6},
+		{ID: "step", Title: "step ms", Width: 7, Right: true}, {ID: "ci", Title: "95 % interval", Width: 14, Drop: 4}, {ID: "p95", Title: "p95", Width: 7, Right: true, Drop: 7},
+		{ID: "tokens", Title: "tok/s", Width: 7, Right: true, Drop: 3}, {ID: "full", Title: "vs full", Width: 7, Right: true}, {ID: "fullci", Title: "interval", Width: 12, Drop: 9},
+		{ID: "vanilla", Title: "vs van", Width: 6, Right: true}, {ID: "vanillaci", Title: "interval", Width: 12, Drop: 8}, {ID: "exposed", Title: "exp.comm", Width: 8, Right: true, Drop: 1},
 		{ID: "bytes", Title: "bytes", Width: 8, Right: true, Drop: 2}, {ID: "memory", Title: "memory", Width: 8, Right: true, Drop: 2}, {ID: "loss", Title: "loss", Width: 6, Right: true, Drop: 2},
 		{ID: "n", Title: "n", Width: 4, Right: true, Drop: 10},
 	}
@@ -230,53 +229,6 @@ func (m *Model) shortMark(r *profile.Row) string {
 		return "~"
 	}
 	return ""
-}
-
-func tokens(r *profile.Row) string {
-	if r.TokensPerSecond == nil {
-		return format.Unknown
-	}
-	return format.Rate(*r.TokensPerSecond)
-}
-
-func size(v *int64) string {
-	if v == nil {
-		return format.Unknown
-	}
-	return format.Bytes(*v)
-}
-
-func percent(v float64) string {
-	if !chart.Finite(v) {
-		return format.Unknown
-	}
-	return strconv.FormatFloat(v*100, 'f', 1, 64) + " %"
-}
-
-func interval(ci []float64, scale float64, decimals int) string {
-	if len(ci) != 2 {
-		return format.Unknown
-	}
-	return fmt.Sprintf("[%.*f, %.*f]", decimals, ci[0]*scale, decimals, ci[1]*scale)
-}
-
-// speedup writes a ratio; ~ says that it proves nothing.
-func speedup(s *profile.Speedup, times string) string {
-	if s == nil {
-		return format.Unknown
-	}
-	text := format.Ratio(s.Ratio, times)
-	if s.Verdict == "~" {
-		text = "~" + text
-	}
-	return text
-}
-
-func speedupCI(s *profile.Speedup) string {
-	if s == nil || len(s.CI) != 2 || s.CI[0] == s.CI[1] {
-		return ""
-	}
-	return interval(s.CI, 1, 2)
 }
 
 // best is the fastest row of those that can be compared, have enough steps and

@@ -7,6 +7,7 @@ import (
 
 	profile "boost-tui/profiler/compare"
 	"boost-tui/tui/format"
+	"boost-tui/tui/keys"
 	"boost-tui/tui/layout"
 	"boost-tui/tui/pick"
 	"boost-tui/tui/widget/panel"
@@ -25,6 +26,9 @@ func (m *Model) View(r layout.Rect) string {
 func (m *Model) draw(r layout.Rect) string {
 	if len(m.result.table.Rows) == 0 {
 		return m.drawEmpty()
+	}
+	if m.full {
+		return m.pane(m.focus, r.W, r.H)
 	}
 	switch layout.ClassOf(r.W, r.H+3) { // the root keeps three lines for itself
 	case layout.Wide:
@@ -185,19 +189,24 @@ func (m *Model) bestLine() string {
 func (m *Model) drawTable(w, h int) string {
 	iw, ih := panel.Inner(w, h)
 	notes := m.notes(max(1, min(4, ih-1-len(m.result.table.Rows))))
-	body := layout.Stack(m.table.View(m.env.Theme, iw, max(2, ih-len(notes)), true), strings.Join(notes, "\n"))
-	title := "Schemes side by side   median step, warm-up left out"
+	body := layout.Stack(m.table.View(m.env.Theme, iw, max(2, ih-len(notes)), m.focus == paneTable), strings.Join(notes, "\n"))
+	title := "Schemes side by side   median step, mean tok/s, warm-up left out"
 	if w < 100 {
-		title = "Schemes  median ms, warm-up left out"
+		title = "Schemes  median ms, mean tok/s"
 	}
-	return panel.Panel{Title: title, Note: sortNote(m.sort), Focused: true}.View(m.env.Theme, body, w, h)
+	return panel.Panel{Title: title, Note: m.tableNote(iw), Focused: m.focus == paneTable}.View(m.env.Theme, body, w, h)
 }
 
-func sortNote(i int) string {
-	if i == 0 {
-		return ""
+// tableNote says how the rows are ordered and that there are more columns.
+func (m *Model) tableNote(w int) string {
+	var b []string
+	if m.sort > 0 {
+		b = append(b, "sort: "+sorts[m.sort].name)
 	}
-	return "sort: " + sorts[i].name
+	if n := m.table.Sheets(w); n > 1 {
+		b = append(b, fmt.Sprintf("%s more columns (%d of %d)", keys.Display("right"), min(m.table.Sheet, n-1)+1, n))
+	}
+	return strings.Join(b, "  ")
 }
 
 // tableHeight is what the table needs of h lines.

@@ -4,22 +4,33 @@ import (
 	"strings"
 
 	"boost-tui/tui/layout"
+	"boost-tui/tui/widget/panel"
 )
 
-// lowerPanes is how many panes the t key walks through below the table.
-const lowerPanes = 4
+// lowerPanes is how many panes t and tab walk through below the table.
+const lowerPanes = int(panes) - 1
 
-// lowerPane draws the pane that t has chosen.
-func (m *Model) lowerPane(w, h int) string {
-	switch m.lower {
-	case 1:
+// lowerPane draws the pane that t or tab has chosen.
+func (m *Model) lowerPane(w, h int) string { return m.pane(pane(m.lower+1), w, h) }
+
+// pane draws one pane of w x h cells.
+func (m *Model) pane(p pane, w, h int) string {
+	switch p {
+	case paneTable:
+		return m.drawTable(w, h)
+	case paneSpeed:
 		return m.drawSpeed(w, h)
-	case 2:
+	case paneCurves:
 		return m.drawCurves(w, h)
-	case 3:
+	case paneDiff:
 		return m.drawDiff(w, h)
 	}
 	return m.drawBars(w, h)
+}
+
+// frame is the frame of a pane.
+func (m *Model) frame(p pane, title, note, body string, w, h int) string {
+	return panel.Panel{Title: title, Note: note, Focused: m.focus == p}.View(m.env.Theme, body, w, h)
 }
 
 // narrow is the layout of 80x24: the table, one pane below it, and why in one

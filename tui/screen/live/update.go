@@ -34,6 +34,9 @@ func (m *Model) Update(in tea.Msg) (cmd tea.Cmd, used bool) {
 		// One that is not listed yet was just launched: that is the newest.
 		_, listed := m.find(in.ID)
 		cmd = m.open(in.ID, listed && !m.newest(in.ID))
+		if in.Log {
+			m.focusLog()
+		}
 	case msg.Runs:
 		cmd = m.list(in)
 	case msg.References:

@@ -38,6 +38,9 @@ type Table struct {
 	Sort    string // ID of the column with the arrow
 	Down    bool   // arrow points down (largest first)
 	Empty   string // shown when there are no rows
+	// Sheet chooses which columns are shown: the first sheet has the most
+	// important ones, the others what had no room on those before.
+	Sheet int
 
 	rows   []Row
 	cursor int

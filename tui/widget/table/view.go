@@ -1,6 +1,7 @@
 package table
 
 import (
+	"slices"
 	"strings"
 
 	"boost-tui/tui/layout"
@@ -31,17 +32,56 @@ func (t *Table) View(th theme.Theme, w, h int, focused bool) string {
 	return layout.Fit(strings.Join(lines, "\n"), w, h)
 }
 
-// widths gives each column its cells; 0 leaves a column out.
+// widths gives each column its cells on the present sheet; 0 leaves a column
+// out.
 func (t *Table) widths(w int) []int {
+	sheets := t.sheets(w)
+	return sheets[layout.Clamp(t.Sheet, 0, len(sheets)-1)]
+}
+
+// Sheets is how many sheets of columns a table of w cells has.
+func (t *Table) Sheets(w int) int { return len(t.sheets(w)) }
+
+// sheets lays the columns out until each that fits at all is on one of them.
+// The first column is on all.
+func (t *Table) sheets(w int) (out [][]int) {
+	done := make([]bool, len(t.Columns))
+	for {
+		widths, more := t.sheet(w, done), false
+		fresh := false
+		for i := range widths {
+			if i > 0 && widths[i] > 0 {
+				fresh, done[i] = true, true
+			}
+		}
+		if len(out) > 0 && !fresh {
+			return out
+		}
+		out = append(out, widths)
+		for i := 1; i < len(done); i++ {
+			more = more || !done[i]
+		}
+		if !more {
+			return out
+		}
+	}
+}
+
+// sheet lays out the columns that are not done.
+func (t *Table) sheet(w int, done []bool) []int {
 	out := make([]int, len(t.Columns))
+	first := !slices.Contains(done, true)
 	for i, c := range t.Columns {
-		out[i] = max(c.Width, layout.Width(c.Title))
+		if i == 0 || !done[i] {
+			out[i] = max(c.Width, layout.Width(c.Title))
+		}
 	}
 	room := w - gutter
 	for t.sum(out) > room {
 		worst := -1
 		for i, c := range t.Columns {
-			if out[i] > 0 && c.Drop > 0 && (worst < 0 || c.Drop >= t.Columns[worst].Drop) {
+			// On later sheets nothing but the first column must stay.
+			if out[i] > 0 && i > 0 && (c.Drop > 0 || !first) && (worst < 0 || c.Drop >= t.Columns[worst].Drop) {
 				worst = i
 			}
 		}

@@ -1,0 +1,93 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	profile "boost-tui/profiler/compare"
+	"boost-tui/tui/chart"
+	"boost-tui/tui/format"
+	"boost-tui/tui/layout"
+)
+
+// collectives are the largest kinds of communication of the runs side by side,
+// in as many lines as there is room for.
+func (m *Model) collectives(rows []profile.Row, w, room int) (lines []string) {
+	t := m.env.Theme
+	sum := map[string]float64{}
+	var names []string
+	for _, r := range rows {
+		for _, k := range m.result.comm[r.ID].Kinds {
+			if _, ok := sum[k.Name]; !ok {
+				names = append(names, k.Name)
+			}
+			sum[k.Name] = max(sum[k.Name], k.Wait+k.Transfer)
+		}
+	}
+	if len(names) == 0 || room < 3 {
+		return nil
+	}
+	lines = []string{"", t.Dim.Paint(layout.Cut("collectives, wait + transfer of a mean sampled step, ms", w, t.Glyphs.Ellipsis))}
+	for len(names) > 0 && len(lines) < room {
+		top := 0
+		for i := range names {
+			if sum[names[i]] > sum[names[top]] {
+				top = i
+			}
+		}
+		line := layout.Pad(phases.Replace(layout.Clean(names[top])), 20)
+		for i := range rows {
+			line += " " + m.label(rows[i].ID) + " " + m.spent(rows[i].ID, names[top])
+		}
+		lines = append(lines, layout.Cut(line, w, t.Glyphs.Ellipsis))
+		names = append(names[:top], names[top+1:]...)
+	}
+	return lines
+}
+
+// phases are the short names of phases.
+var phases = strings.NewReplacer("forward", "fwd", "backward", "bwd")
+
+// spent is what a run's mean step spends in a kind of communication.
+func (m *Model) spent(id, name string) string {
+	for _, k := range m.result.comm[id].Kinds {
+		if k.Name == name {
+			return format.Millis(k.Wait + k.Transfer)
+		}
+	}
+	return format.Unknown
+}
+
+// collectiveLines lists a run's kinds of communication for the details.
+func (m *Model) collectiveLines(r *profile.Row) []string {
+	c := m.result.comm[r.ID]
+	if len(c.Kinds) == 0 {
+		return nil
+	}
+	lines := []string{"", fmt.Sprintf("collectives of a mean step, ms (%d sampled steps)", c.Steps)}
+	for _, k := range c.Kinds {
+		lines = append(lines, fmt.Sprintf("%-30s wait %8s  transfer %8s", layout.Clean(k.Name), format.Millis(k.Wait), format.Millis(k.Transfer)))
+	}
+	return lines
+}
+
+// zoomRange are the last steps that zoomed curves show; ok is false where all
+// are shown.
+func (m *Model) zoomRange(series []chart.Series) (from, to float64, ok bool) {
+	if m.zoomed == 0 {
+		return 0, 0, false
+	}
+	for i, s := range series {
+		n := s.Points.Len()
+		if n == 0 {
+			continue
+		}
+		if i == 0 || s.Points.X[0] < from {
+			from = s.Points.X[0]
+		}
+		to = max(to, s.Points.X[n-1])
+	}
+	span := (to - from) / float64(int(1)<<m.zoomed)
+	return math.Ceil(to - span), to, span > 0
+}
