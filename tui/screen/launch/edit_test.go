@@ -17,7 +17,7 @@ import (
 func TestEditingAnEarlierRun(t *testing.T) {
 	dir := t.TempDir()
 	d := start(t, 200, 50, &testkit.Store{}, func(env *screen.Env) { env.WorkDir = dir })
-	d.Send(msg.EditExperiment{Experiment: testkit.Experiment(t, "tp=2", "steps=40")})
+	d.Send(msg.EditExperiment{Experiment: testkit.Experiment(t, "tp=2", "steps=40", "tags=three-9wfz")})
 	d.Advance(time.Second)
 	if text := d.Text(); !strings.Contains(text, "boost-tui run --tp 2 --steps 40 --detach") {
 		t.Fatalf("the preview gives more than what differs:\n%s", text)

@@ -101,9 +101,12 @@ func (m *Model) startedThree(in launchedThree) tea.Cmd {
 		msg.Send(msg.OpenRun{ID: in.ids[0]}), msg.Send(toast))
 }
 
+// threePrefix begins the tag of three runs that were started together.
+const threePrefix = "three-"
+
 // threeTag is what the three runs have in common: the base 36 of their start in
 // seconds, as far as it tells one afternoon's apart.
 func threeTag(now time.Time) string {
 	s := strconv.FormatInt(now.Unix(), 36)
-	return "three-" + s[max(0, len(s)-4):]
+	return threePrefix + s[max(0, len(s)-4):]
 }

@@ -1,6 +1,10 @@
 package launch
 
 import (
+	"slices"
+	"strings"
+
+	"boost-tui/experiment"
 	"boost-tui/planner"
 	"boost-tui/tui/keys"
 	"boost-tui/tui/msg"
@@ -34,7 +38,7 @@ func (m *Model) Update(in tea.Msg) (tea.Cmd, bool) {
 			return m.replan(), false
 		}
 	case msg.EditExperiment:
-		m.draft.set = in.Experiment.Minimal()
+		m.draft.set = again(in.Experiment)
 		return m.changed(), false
 	case machineKnown:
 		m.draft.machine.MemBytes, m.draft.machine.Cores = in.machine.MemBytes, in.machine.Cores
@@ -74,6 +78,14 @@ func (m *Model) key(e keys.Event) (tea.Cmd, bool) {
 		return nil, used
 	}
 	return m.set(change.ID, change.Value), true
+}
+
+// again is an earlier run's experiment for another one: what it says, without
+// the tag of the three that it was one of.
+func again(e experiment.Experiment) experiment.Experiment {
+	e = e.Minimal()
+	e.Tags = slices.DeleteFunc(slices.Clone(e.Tags), func(tag string) bool { return strings.HasPrefix(tag, threePrefix) })
+	return e
 }
 
 // set changes a key and plans anew.

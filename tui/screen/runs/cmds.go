@@ -143,7 +143,7 @@ func (m *Model) askDelete() tea.Cmd {
 	for _, r := range doomed {
 		lines = append(lines, title(r))
 	}
-	lines = append(lines, "", "All they measured and their logs go. It cannot be undone.")
+	lines = append(lines, "", "All measurements and logs go with it. It cannot be undone.")
 	store := m.env.Store
 	return m.confirm(modal.Confirm{Title: heading, Lines: lines, Yes: "delete"}, func() tea.Msg {
 		for i, r := range doomed {
