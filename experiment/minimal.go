@@ -39,3 +39,14 @@ func (e Experiment) Given() []string {
 	}
 	return names
 }
+
+// Flags are the arguments that say the experiment to `boost-tui run` and `plan`: its minimal form, a flag and a value for each
+// key.
+func (e Experiment) Flags() []string {
+	e = e.Minimal()
+	var args []string
+	for _, name := range e.Given() {
+		args = append(args, "--"+name, e.Get(name))
+	}
+	return args
+}

@@ -80,3 +80,10 @@ func TestMinimalResolvesToTheSame(t *testing.T) {
 		}
 	}
 }
+
+func TestFlags(t *testing.T) {
+	got := mustResolve(t, "size=60m", "tp=2", "data=/a b").Flags()
+	if want := []string{"--size", "60m", "--tp", "2", "--data", "/a b"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -18,11 +18,14 @@ func (e Experiment) Validate(m Machine) []Violation {
 }
 
 // OutOfRange is the part of Validate that looks at one value at a time: it can be said even where other values
-// are not known.
+// are not known. Which values would work depends on the others, so that none are named.
 func (e Experiment) OutOfRange() []Violation {
 	c := checker{e: e}
 	c.ranges()
 	c.words()
+	for i := range c.out {
+		c.out[i].Nearest = nil
+	}
 	return c.out
 }
 

@@ -13,7 +13,6 @@ import (
 	"boost-tui/runner"
 	"boost-tui/runner/protocol"
 	"boost-tui/tui/format"
-	"boost-tui/tui/screen/launch"
 )
 
 // showView is the JSON of `show`: the run, what it was asked to do, and how each rank ended.
@@ -89,7 +88,7 @@ func (a *app) printShow(v showView) error {
 	line("hosts", strings.Join(v.Hosts, ", "))
 	line("tags", strings.Join(v.Tags, ", "))
 	line("note", v.Note)
-	line("command", launch.Shell(v.Argv))
+	line("command", format.Shell(v.Argv))
 	line("folder", v.Dir)
 	if err := w.Flush(); err != nil {
 		return err

@@ -245,24 +245,7 @@ func (d *draft) command() []string {
 // Command is the arguments of `boost-tui` that run an experiment, resolved or
 // not: every value that does not follow from the others, as a flag.
 func Command(e experiment.Experiment) []string {
-	args := []string{"boost-tui", "run"}
-	e = e.Minimal()
-	for _, name := range e.Given() {
-		args = append(args, "--"+name, e.Get(name))
-	}
-	return append(args, "--detach")
-}
-
-// Shell quotes arguments for a POSIX shell, for people to copy.
-func Shell(args []string) string {
-	out := make([]string, len(args))
-	for i, a := range args {
-		out[i] = a
-		if a == "" || strings.Trim(a, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=./,:+@%") != "" {
-			out[i] = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
-		}
-	}
-	return strings.Join(out, " ")
+	return append(append([]string{"boost-tui", "run"}, e.Flags()...), "--detach")
 }
 
 // three are the experiments of the comparison that the program is about:

@@ -3,6 +3,7 @@ package launch
 import (
 	"strings"
 
+	"boost-tui/tui/format"
 	"boost-tui/tui/keys"
 	"boost-tui/tui/msg"
 	"boost-tui/tui/widget/modal"
@@ -75,18 +76,18 @@ func (m *Model) resetAll() tea.Cmd {
 }
 
 func (m *Model) copyCommand() tea.Cmd {
-	return msg.Send(msg.Copy{Text: Shell(m.draft.command()), What: "the command line"})
+	return msg.Send(msg.Copy{Text: format.Shell(m.draft.command()), What: "the command line"})
 }
 
 // preview shows what the lower pane of a large terminal shows.
 func (m *Model) preview() tea.Cmd {
-	lines := append([]string{Shell(m.draft.command()), ""}, m.checkLines()...)
+	lines := append([]string{format.Shell(m.draft.command()), ""}, m.checkLines()...)
 	return msg.Send(msg.Open{Modal: modal.Text{Title: "What L runs", Lines: cleanAll(lines)}})
 }
 
 // dryRun shows the whole experiment, what it needs and whether it could run.
 func (m *Model) dryRun() tea.Cmd {
-	lines := []string{"Nothing was started. This would run:", "", Shell(m.draft.command()), ""}
+	lines := []string{"Nothing was started. This would run:", "", format.Shell(m.draft.command()), ""}
 	lines = append(lines, m.checkLines()...)
 	lines = append(lines, "", "The experiment, as a file for --config:", "")
 	lines = append(lines, strings.Split(strings.TrimRight(string(m.draft.set.Minimal().TOML()), "\n"), "\n")...)

@@ -13,6 +13,7 @@ import (
 	"boost-tui/experiment"
 	"boost-tui/planner"
 	"boost-tui/tui/app"
+	"boost-tui/tui/format"
 	"boost-tui/tui/msg"
 	"boost-tui/tui/screen"
 	"boost-tui/tui/screen/launch"
@@ -234,7 +235,7 @@ func TestDryRunAndSave(t *testing.T) {
 func TestCommandQuotes(t *testing.T) {
 	e := experiment.Default()
 	e.Name, e.Train.Data = "it's; rm -rf /", "/data/a b"
-	got := launch.Shell(launch.Command(e))
+	got := format.Shell(launch.Command(e))
 	want := `boost-tui run --name 'it'\''s; rm -rf /' --data '/data/a b' --detach`
 	if got != want {
 		t.Errorf("got %s\nwant %s", got, want)

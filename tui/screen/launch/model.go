@@ -106,7 +106,7 @@ func (m *Model) Load(data json.RawMessage) {
 		return
 	}
 	if e, err := experiment.ParseTOML([]byte(s.TOML), "the session"); err == nil {
-		m.draft.set = e.Minimal()
+		m.draft.set = again(e)
 	}
 	m.draft.all = s.All
 	m.draft.settle()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"boost-tui/tui/format"
 	"boost-tui/tui/layout"
 	"boost-tui/tui/theme"
 	"boost-tui/tui/widget/panel"
@@ -44,7 +45,7 @@ func (m *Model) commandPane(t theme.Theme, r layout.Rect) string {
 		return ""
 	}
 	w, h := panel.Inner(r.W, r.H)
-	lines := wrap(Shell(m.draft.command()), w)
+	lines := wrap(format.Shell(m.draft.command()), w)
 	if len(lines) > 3 {
 		lines = append(lines[:2:2], layout.Cut(lines[2]+" "+t.Glyphs.Ellipsis, w, t.Glyphs.Ellipsis))
 	}

@@ -47,7 +47,7 @@ func (c Confirm) Update(e keys.Event) (Modal, Result) {
 	case "up", "k":
 		c.line = max(0, c.line-1)
 	case "down", "j":
-		c.line = min(c.line+1, len(c.Lines))
+		c.line = min(c.line+1, brokenLines*len(c.Lines))
 	case "enter":
 		return c, Result{true, []any{nil, true, Alternative}[c.at]}
 	}

@@ -62,6 +62,9 @@ func box(t theme.Theme, title string, body, foot []string, at, w, h int) string 
 	return panel.Panel{Title: title, Note: note, Focused: true}.View(t, strings.Join(lines, "\n"), min(w, max(32, width+4)), min(h, len(lines)+2))
 }
 
+// brokenLines is into how many a line may have been broken, for the end of scrolling.
+const brokenLines = 3
+
 func withoutBlanks(lines []string) []string {
 	var out []string
 	for _, line := range lines {

@@ -16,7 +16,7 @@ type Text struct {
 // Update scrolls or closes.
 func (x Text) Update(e keys.Event) (Modal, Result) {
 	if delta, ok := keys.Motion(e, 10); ok {
-		x.at = layout.Clamp(x.at+delta, 0, max(0, len(x.Lines)-1))
+		x.at = layout.Clamp(x.at+delta, 0, max(0, brokenLines*len(x.Lines)-1))
 		return x, Result{}
 	}
 	switch e.Name {
