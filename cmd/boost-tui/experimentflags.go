@@ -116,7 +116,12 @@ func (f *experimentFlags) experiment() (experiment.Experiment, error) {
 	}
 	for _, a := range f.assigns {
 		if err := e.Set(a.key, a.value); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", a.flag, err))
+			if a.flag == "--"+a.key {
+				err = fmt.Errorf("--%w", err) // the error begins with the key
+			} else {
+				err = fmt.Errorf("%s: %w", a.flag, err)
+			}
+			errs = append(errs, err)
 		}
 	}
 	if len(errs) == 0 {

@@ -113,7 +113,7 @@ func TestAllThatIsWrongAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := parse(t, "--config", file, "--tp", "two", "--variant", "colla", "--set", "nope=1", "--micro-batch", "0", "--stop-after", "-1")
-	for _, want := range []string{"x.toml:2: steps", "lr -1", "seq 0", "--tp: tp", "--variant: variant", "--set: key", "micro-batch 0", "stop-after -1"} {
+	for _, want := range []string{"x.toml:2: steps", "lr -1", "seq 0", `--tp: "two"`, `--variant: "colla"`, "--set: key", "micro-batch 0", "stop-after -1"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v\nlacks %q", err, want)
 		}
