@@ -33,6 +33,9 @@ func TestLeftRunsAreSwept(t *testing.T) {
 		p.reaches(p.onlyRun(), 1)
 		runs = p.runs
 	})
+	if runs == "" {
+		t.Skip("nothing was left")
+	}
 	if left := processesOf(t, runs); len(left) > 0 {
 		t.Errorf("left: %v", left)
 	}
