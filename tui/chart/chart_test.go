@@ -221,3 +221,17 @@ func TestPatternsTellLinesApart(t *testing.T) {
 		}
 	}
 }
+
+// Labels of references that lie close stand on rows of their own, over the data.
+func TestLabelsOfReferencesStayReadable(t *testing.T) {
+	p := chart.Points{}
+	for x := range 200 {
+		p.X, p.Y = append(p.X, float64(x)), append(p.Y, float64(10+x%2*20))
+	}
+	for h := 6; h < 20; h++ {
+		rows := chart.Line{Series: []chart.Series{{Points: p}}, References: []chart.Reference{{Y: 20, Label: "full mean 20.0"}, {Y: 20.5, Label: "van mean 20.5"}}, Theme: plain, NoCursor: true}.Draw(40, h)
+		if text := strings.Join(rows, "\n"); !strings.Contains(text, "full mean 20.0") || !strings.Contains(text, "van mean 20.5") {
+			t.Errorf("height %d:\n%s", h, text)
+		}
+	}
+}

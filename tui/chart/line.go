@@ -67,9 +67,10 @@ func (l Line) Draw(w, h int) []string {
 			flag = x
 		}
 	}
-	cursor := f.cursorCell(l)
+	r.pattern = nil
+	cursor, labels := f.cursorCell(l), f.labels(l, r.dy)
 	for y := 0; y < f.plotH; y++ {
-		rows = append(rows, f.label(l, y)+l.row(r, y, cursor))
+		rows = append(rows, f.label(l, y)+l.row(r, y, cursor, labels))
 	}
 	rows = append(rows, f.xAxis(l, flag, cursor)...)
 	return strings.Split(layout.Fit(strings.Join(rows, "\n"), w, h), "\n")

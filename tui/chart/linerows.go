@@ -21,7 +21,7 @@ func (f *frame) label(l Line, y int) string {
 }
 
 // row paints one row of the plot, one escape sequence per run of equal style.
-func (l Line) row(r *raster, y, cursor int) string {
+func (l Line) row(r *raster, y, cursor int, labels map[int]refLabel) string {
 	var b strings.Builder
 	var pending strings.Builder
 	owner := int8(0)
@@ -29,13 +29,13 @@ func (l Line) row(r *raster, y, cursor int) string {
 		b.WriteString(l.styleOf(owner).Paint(pending.String()))
 		pending.Reset()
 	}
-	refAt, refText := l.referenceLabel(r, y)
+	refAt, refText := labelOf(labels, y, r.w)
 	for x := 0; x < r.w; x++ {
 		cell := y*r.w + x
 		c := r.rune(cell)
 		o := r.owner[cell]
-		if i := x - refAt; refText != nil && i >= 0 && i < len(refText) && o <= 0 {
-			c = refText[i]
+		if i := x - refAt; refText != nil && i >= 0 && i < len(refText) {
+			c, o = refText[i], labels[y].owner
 		} else if c == '*' && l.Mode == Plain {
 			c = l.plainGlyph(o)
 		}
@@ -75,18 +75,38 @@ func (l Line) styleOf(owner int8) theme.Style {
 	return theme.Style{}
 }
 
-// referenceLabel finds the label that belongs on row y, drawn at the right.
-func (l Line) referenceLabel(r *raster, y int) (at int, text []rune) {
-	for x := r.w - 1; x >= 0; x-- {
-		if o := r.owner[y*r.w+x]; o < 0 && -1-int(o) < len(l.References) {
-			text = []rune(" " + l.References[-1-int(o)].Label + " ")
-			if len(text) > r.w*3/4 || len(text) == 2 {
-				return 0, nil
+// refLabel is the label of a reference line.
+type refLabel struct {
+	text  []rune
+	owner int8
+}
+
+// labels puts the references' labels on rows of their own, next to their lines
+// where two are too close.
+func (f *frame) labels(l Line, dy int) map[int]refLabel {
+	out := map[int]refLabel{}
+	for i, ref := range l.References {
+		if ref.Label == "" || !Finite(ref.Y) || f.log && ref.Y <= 0 {
+			continue
+		}
+		at := f.dotY(Clean(ref.Y)) / dy
+		for _, row := range []int{at, at - 1, at + 1, at - 2, at + 2} {
+			if _, taken := out[row]; !taken && row >= 0 && row < f.plotH {
+				out[row] = refLabel{[]rune(" " + ref.Label + " "), int8(-1 - i)}
+				break
 			}
-			return r.w - len(text) - 1, text
 		}
 	}
-	return 0, nil
+	return out
+}
+
+// labelOf is the label of a row, drawn at the right of w cells.
+func labelOf(labels map[int]refLabel, y, w int) (at int, text []rune) {
+	label, ok := labels[y]
+	if !ok || len(label.text) > w*3/4 {
+		return 0, nil
+	}
+	return w - len(label.text) - 1, label.text
 }
 
 // cursorCell is the column of the cursor, -1 for none.

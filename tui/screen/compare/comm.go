@@ -29,6 +29,10 @@ func (m *Model) collectives(rows []profile.Row, w, room int) (lines []string) {
 		return nil
 	}
 	lines = []string{"", t.Dim.Paint(layout.Cut("collectives, wait + transfer of a mean sampled step, ms", w, t.Glyphs.Ellipsis))}
+	nameW := 0
+	for _, name := range names {
+		nameW = max(nameW, min(30, layout.Width(phases.Replace(name))))
+	}
 	for len(names) > 0 && len(lines) < room {
 		top := 0
 		for i := range names {
@@ -36,7 +40,7 @@ func (m *Model) collectives(rows []profile.Row, w, room int) (lines []string) {
 				top = i
 			}
 		}
-		line := layout.Pad(phases.Replace(layout.Clean(names[top])), 20)
+		line := layout.Pad(phases.Replace(layout.Clean(names[top])), nameW)
 		for i := range rows {
 			line += " " + m.label(rows[i].ID) + " " + m.spent(rows[i].ID, names[top])
 		}

@@ -82,6 +82,9 @@ func (m *Model) Status() string {
 	if m.busy {
 		parts = append(parts, "reading"+m.env.Theme.Glyphs.Ellipsis)
 	}
+	for len(parts) > 1 && layout.Width(strings.Join(parts, "  ")) > m.drawn.W-1 {
+		parts = parts[:len(parts)-1]
+	}
 	return layout.Cut(strings.Join(parts, "  "), max(1, m.drawn.W-1), m.env.Theme.Glyphs.Ellipsis)
 }
 

@@ -101,7 +101,7 @@ func (h hostStat) line() string {
 // and was too short to tell, there is nothing to say.
 func (m *Model) stragglerLine(w int, wide bool) string {
 	t, slow := m.env.Theme, &m.shown().slow
-	if m.world() < 2 || m.run.State == runner.Failed || slow.missing > 0 && (!m.live() || !wide) {
+	if m.world() < 2 || m.run.State == runner.Failed || slow.missing > 0 && (m.run.State != runner.Running || !wide) {
 		return ""
 	}
 	style := t.Dim

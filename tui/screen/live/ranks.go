@@ -165,7 +165,10 @@ func (m *Model) rankEnd(r rankStat) string {
 	if r.last >= 0 {
 		return "step " + strconv.FormatInt(r.last, 10)
 	}
-	if m.live() {
+	switch m.run.State {
+	case runner.Pending:
+		return t.Dim.Paint("waiting")
+	case runner.Running:
 		return t.Dim.Paint("starting")
 	}
 	return ""

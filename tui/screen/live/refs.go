@@ -30,6 +30,7 @@ type reference struct {
 	loss           chart.Points // a sample
 	speed          *compare.Speedup
 	why            string // there is no speed-up
+	doubt          string // why the speed-up is no verdict
 	beside         bool   // one of the two ran beside another run, which slowed it
 }
 
@@ -133,6 +134,15 @@ func readReferences(ctx context.Context, run runner.Info, infos []runner.Info) (
 		if own != nil {
 			r.speed = [2]*compare.Speedup{own.VsFull, own.VsVanilla}[i]
 			r.why, r.beside = unproven(in, run, row, own), len(own.Overlapped)+len(row.Overlapped) > 0
+			switch {
+			case r.why != "":
+			case r.beside:
+				r.doubt = "! ran beside another run"
+			case own.Short || row.Short:
+				r.doubt = "short, no verdict"
+			case r.speed != nil && r.speed.Verdict == "~":
+				r.doubt = "no difference"
+			}
 		}
 		if r.loss, err = sampleLoss(in.Dir); err != nil {
 			return out, err
@@ -157,7 +167,7 @@ func unproven(in, run runner.Info, ref, own *compare.Row) string {
 		who string
 		row *compare.Row
 	}{{"", own}, {"reference: ", ref}} {
-		if r.row.Short || r.row.Kept < stats.VerdictSteps {
+		if r.row.Kept < stats.VerdictSteps {
 			return fmt.Sprintf("%stoo few steps (%d kept)", r.who, r.row.Kept)
 		}
 	}
@@ -171,11 +181,11 @@ func (r *reference) words(times, dash string) string {
 		return dash
 	}
 	text := format.Ratio(r.speed.Ratio, times)
-	if r.speed.Verdict == "~" {
-		text = "~" + text
-	}
-	if r.beside {
+	switch {
+	case r.beside:
 		text = "!" + text
+	case r.doubt != "":
+		text = "~" + text
 	}
 	if ci := r.speed.CI; len(ci) == 2 {
 		text += fmt.Sprintf(" [%.2f, %.2f]", ci[0], ci[1])
@@ -204,11 +214,8 @@ func (m *Model) speedLines(refs []reference, wide bool, w int) (lines []string) 
 	for i := range refs {
 		r := &refs[i]
 		line := "medians: " + r.words(t.Glyphs.Times, t.Glyphs.Dash) + " vs " + r.name
-		switch {
-		case r.why != "":
-			line += t.Dim.Paint("  " + r.why)
-		case r.beside:
-			line += t.Dim.Paint("  ! ran beside another run")
+		if doubt := r.why + r.doubt; doubt != "" {
+			line += t.Dim.Paint("  " + doubt)
 		}
 		lines = append(lines, layout.Cut(line, w, t.Glyphs.Ellipsis))
 	}

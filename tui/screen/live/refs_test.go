@@ -105,3 +105,11 @@ func TestLossesAreToldApart(t *testing.T) {
 		has(t, d.Text(), "━━ this", "╍╍ full")
 	}
 }
+
+// A short run has its ratio, as on Compare, but no verdict.
+func TestAShortRunHasNoVerdict(t *testing.T) {
+	short := btp(t)
+	short.Steps, short.Wall = 40, 0.1
+	d, _ := start(t, 200, 50, fullRank(t), short)
+	has(t, d.Text(), "medians: ~4.", "short, no verdict")
+}

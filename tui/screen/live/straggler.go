@@ -108,13 +108,18 @@ func findStraggler(lines map[int][]record.StepLine) straggler {
 	if float64(count[worst]) < lateShare*float64(s.windows) {
 		return s
 	}
-	s.rank, s.late, s.least = w.ranks[worst], count[worst], len(w.ranks) == 2
+	two := len(w.ranks) == 2
+	if two && count[1-worst] > 0 {
+		return s // once one, once the other
+	}
 	var own, others []float64
 	for _, row := range rows {
 		own = append(own, row[worst])
 		others = append(others, median(slices.Delete(slices.Clone(row), worst, worst+1)))
 	}
-	s.own, s.others = median(own), median(others)
+	if a, b := median(own), median(others); b-a > lateLeast {
+		s.rank, s.late, s.least, s.own, s.others = w.ranks[worst], count[worst], two, a, b
+	}
 	return s
 }
 
@@ -185,7 +190,7 @@ func (s *straggler) text(wide bool) string {
 	case s.missing > 0:
 		return fmt.Sprintf("straggler: %d more steps are needed to tell", s.missing)
 	case s.rank < 0 || !chart.Finite(s.own) || !chart.Finite(s.others):
-		return "no straggler: no rank keeps the others waiting"
+		return "no straggler: no rank is late again and again"
 	case s.measured && wide:
 		return fmt.Sprintf("straggler: rank %d reaches collectives %s of a %s ms step late (%s ms), %s", s.rank, share(s.others), format.Millis(s.step), ms, in)
 	case s.measured:

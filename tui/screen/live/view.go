@@ -98,6 +98,9 @@ func (m *Model) Status() string {
 	if m.frozen != nil {
 		parts = append(parts, t.Warn.Paint("paused"))
 	}
+	for len(parts) > 1 && layout.Width(strings.Join(parts, "  ")) > m.drawn.W-1 {
+		parts = parts[:len(parts)-1]
+	}
 	return layout.Cut(strings.Join(parts, "  "), max(1, m.drawn.W-1), t.Glyphs.Ellipsis)
 }
 

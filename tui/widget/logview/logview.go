@@ -30,7 +30,7 @@ func (v *View) Append(lines ...string) {
 	for _, line := range lines {
 		v.lines = append(v.lines, layout.Clean(line))
 	}
-	if v.up > 0 {
+	if v.up > 0 || v.match > 0 {
 		v.up += len(v.matching(len(v.lines) - len(lines)))
 	}
 	if n := len(v.lines) - Limit; n > 0 {
@@ -49,7 +49,7 @@ func (v *View) Reset() { v.lines, v.dropped, v.up, v.match = nil, 0, 0, 0 }
 func (v *View) Len() int { return v.dropped + len(v.lines) }
 
 // Following reports whether the view stays at the end.
-func (v *View) Following() bool { return v.up == 0 }
+func (v *View) Following() bool { return v.up == 0 && v.match == 0 }
 
 // Page is the height of the last Draw.
 func (v *View) Page() int { return max(1, v.height) }
@@ -57,7 +57,9 @@ func (v *View) Page() int { return max(1, v.height) }
 // Scroll moves by delta lines; reaching the end follows again.
 func (v *View) Scroll(delta int) {
 	most := max(0, len(v.matching(0))-v.Page())
-	v.up = layout.Clamp(v.up-layout.Clamp(delta, -1<<30, 1<<30), 0, most)
+	if v.up = layout.Clamp(v.up-layout.Clamp(delta, -1<<30, 1<<30), 0, most); v.up == 0 {
+		v.match = 0
+	}
 }
 
 // Search marks lines that hold the text; "" ends it.
@@ -138,9 +140,11 @@ func (v *View) State() string {
 		}
 		parts = append(parts, note)
 	}
-	if v.up > 0 {
+	switch {
+	case v.match > 0: // it stays where it is
+	case v.up > 0:
 		parts = append(parts, "paused")
-	} else {
+	default:
 		parts = append(parts, "follow")
 	}
 	return strings.Join(parts, " ")

@@ -120,3 +120,19 @@ func TestSearchCountsAndMarksWhereItStands(t *testing.T) {
 		t.Errorf("an empty frame says nothing: %q", empty.Draw(plain, 60, 5))
 	}
 }
+
+// A match stays in sight while lines are added.
+func TestAMatchHoldsTheView(t *testing.T) {
+	v := filled(50)
+	v.Search("line 49")
+	v.Next(false)
+	before := v.Draw(plain, 40, 5)
+	v.Append("line 50", "line 51")
+	if got := v.Draw(plain, 40, 5); got != before || v.Following() {
+		t.Errorf("the match is gone:\n%s", got)
+	}
+	v.Search("")
+	if v.Scroll(100); !v.Following() {
+		t.Error("it does not follow again")
+	}
+}
