@@ -83,3 +83,15 @@ func TestColumnsGiveWay(t *testing.T) {
 		t.Errorf("the end is not shown:\n%s", view)
 	}
 }
+
+// A cell that is cut says so.
+func TestCutCellsEndWithAnEllipsis(t *testing.T) {
+	var tb table.Table
+	tb.Columns = []table.Column{{ID: "a", Title: "a", Width: 6}, {ID: "b", Title: "b", Width: 3, Right: true}}
+	tb.SetRows([]table.Row{{ID: "1", Cells: []table.Cell{{Text: "abcdefgh"}, {Text: "12345"}}}, {ID: "2", Cells: []table.Cell{{Text: "abcdef"}, {Text: "123"}}}})
+	for _, focused := range []bool{true, false} {
+		if text := tb.View(plain, 20, 4, focused); !strings.Contains(text, "abcde… 12…") || !strings.Contains(text, "abcdef 123") {
+			t.Errorf("cut without a sign:\n%s", text)
+		}
+	}
+}

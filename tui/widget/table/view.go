@@ -155,7 +155,7 @@ func (t *Table) line(th theme.Theme, i int, widths []int, w int, focused bool) s
 		text := lead + sign + " "
 		for j := range t.Columns {
 			if widths[j] > 0 {
-				text += align(t.text(row, j), widths[j], t.Columns[j].Right) + " "
+				text += align(layout.Cut(t.text(row, j), widths[j], g.Ellipsis), widths[j], t.Columns[j].Right) + " "
 			}
 		}
 		return th.Selected.Paint(layout.Pad(text, w))
@@ -166,7 +166,7 @@ func (t *Table) line(th theme.Theme, i int, widths []int, w int, focused bool) s
 		if widths[j] == 0 {
 			continue
 		}
-		text := align(t.text(row, j), widths[j], t.Columns[j].Right)
+		text := align(layout.Cut(t.text(row, j), widths[j], g.Ellipsis), widths[j], t.Columns[j].Right)
 		style := row.Style
 		if j < len(row.Cells) && row.Cells[j].Style != (theme.Style{}) {
 			style = row.Cells[j].Style
