@@ -26,7 +26,7 @@ func (a *app) printJSON(v any) error {
 	return nil
 }
 
-// escape writes as \uXXXX what JSON lets pass and a terminal may act on: DEL, C1 controls, and the characters that
+// escape writes as \u and four digits what JSON lets pass and a terminal may act on: DEL, C1 controls, and the characters that
 // turn the direction of what follows. Such characters stand in strings alone.
 func escape(data []byte) []byte {
 	var out []byte
