@@ -19,15 +19,15 @@ const maxFileBytes = 1 << 20
 // what could be read.
 func ParseTOML(data []byte, name string) (Experiment, error) {
 	if len(data) > maxFileBytes {
-		return Experiment{}, fmt.Errorf("%s: %d bytes are too many for an experiment file (%d allowed)", name, len(data), maxFileBytes)
+		return Default(), fmt.Errorf("%s: %d bytes are too many for an experiment file (%d allowed)", name, len(data), maxFileBytes)
 	}
 	if err := checkBounds(data, name); err != nil {
-		return Experiment{}, err
+		return Default(), err
 	}
 	var top map[string]toml.Primitive
 	md, err := toml.Decode(string(data), &top)
 	if err != nil {
-		return Experiment{}, syntaxError(name, err)
+		return Default(), syntaxError(name, err)
 	}
 	p := parser{md: &md, e: Default()}
 	for key, prim := range top {
