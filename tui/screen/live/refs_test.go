@@ -11,11 +11,6 @@ import (
 	"boost-tui/tui/testkit"
 )
 
-// plain joins what a frame says into one line without its borders.
-func plain(text string) string {
-	return strings.Join(strings.Fields(strings.NewReplacer("│", " ", "\n", " ").Replace(text)), " ")
-}
-
 // Live and Compare say the same of a pair of runs: a ratio of medians over the
 // kept steps, whatever the last steps do.
 func TestSpeedUpsAreThoseOfCompare(t *testing.T) {
