@@ -125,7 +125,7 @@ func TestToldFromOutside(t *testing.T) {
 		}
 	}
 	in := wait(t, h)
-	if in.State != Failed || !strings.HasPrefix(in.Cause, "rank 1: was told to stop") || !strings.Contains(in.Cause, "from outside (step 3, ") {
+	if in.State != Failed || !strings.HasPrefix(in.Cause, "rank 1: was told to stop") || !strings.Contains(in.Cause, "from outside (step ") {
 		t.Fatalf("%s: %s", in.State, in.Cause)
 	}
 }

@@ -49,6 +49,9 @@ func (h *Handle) started(ctx context.Context) error {
 		select {
 		case <-h.ended:
 			in := h.settle()
+			if h.Run.Foreground {
+				return nil // whoever waits for it learns what became of it
+			}
 			if in.Result != nil && in.State != Failed {
 				return nil // so short that it is over already
 			}

@@ -17,6 +17,7 @@ const (
 // share so many bytes of memory (0: unknown), and what to do. Agents and ranks inherit the limits.
 func CheckLimits(ranks int, sharedBytes int64) error {
 	var errs []error
+	ranks = max(1, ranks)
 	var l unix.Rlimit
 	check := func(limit uint64, flag, name string, need uint64) {
 		if limit != unix.RLIM_INFINITY && limit < need {

@@ -296,7 +296,15 @@ func TestPlaces(t *testing.T) {
 // TestAgentThatCannotStart: the run says why.
 func TestAgentThatCannotStart(t *testing.T) {
 	s := NewStore(t.TempDir())
-	_, err := Launch(t.Context(), s, testExperiment("x", 1), LaunchOptions{Binary: "/bin/false"})
+	h, err := Launch(t.Context(), s, testExperiment("x", 1), LaunchOptions{Binary: "/bin/false"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if in, err := h.Wait(t.Context()); err != nil || in.State != Failed || !strings.Contains(in.Cause, "exit status 1") {
+		t.Fatalf("%s: %s, %v", in.State, in.Cause, err)
+	}
+	s = NewStore(t.TempDir())
+	_, err = Launch(t.Context(), s, testExperiment("x", 1), LaunchOptions{Binary: "/bin/false", Detach: true})
 	if err == nil || !strings.Contains(err.Error(), "did not start") {
 		t.Fatal(err)
 	}

@@ -30,7 +30,11 @@ func TestLostRendezvousIsSecondary(t *testing.T) {
 			}
 			defer ln.Close()
 			go func() {
-				if c, err := ln.Accept(); err == nil {
+				for { // one that is reset at once is dialled again
+					c, err := ln.Accept()
+					if err != nil {
+						return
+					}
 					answer(c)
 					c.Close()
 				}

@@ -76,6 +76,9 @@ func diagnose(ctx context.Context, s *runner.Store) (diagnosis, error) {
 	d := diagnosis{Program: thisVersion(), Cores: m.Cores, MemoryBytes: m.MemBytes, Missing: []missing{}}
 	dev, err := cpu.Open(cpu.Options{})
 	if err != nil {
+		if limits := runner.CheckLimits(2, 0); limits != nil {
+			err = limits
+		}
 		return d, fmt.Errorf("the cpu device does not open: %w", err)
 	}
 	info := dev.Info()

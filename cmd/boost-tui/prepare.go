@@ -31,6 +31,9 @@ func (a *app) prepare(e experiment.Experiment) (prepared, error) {
 	if err := experiment.Invalid(found); err != nil {
 		return prepared{}, usage(err)
 	}
+	if err := runner.CheckLimits(e.World(), 0); err != nil { // before the device is opened, which says less about it
+		return prepared{}, usage(err)
+	}
 	if e.Train.Data, err = checkData(e); err != nil {
 		return prepared{}, usage(err)
 	}
