@@ -13,7 +13,7 @@ import (
 
 // timelineLimit bounds what is read of a run's timelines for a look at its
 // collectives, in bytes; a longer run is left to the export.
-const timelineLimit = 16 << 20
+const timelineLimit = 8 << 20
 
 // Collective is one kind of communication of a run: what a mean sampled step
 // spends in it, in seconds, as a mean over ranks. Waiting and transfer are as

@@ -159,14 +159,17 @@ func (t *stepTailer) poll() error {
 	return nil
 }
 
-// readCollectives reads the sampled steps when there are new ones.
+// readCollectives reads the sampled steps when there are an eighth more than
+// before; what was known stays when they become too many to read.
 func (f *follower) readCollectives() error {
 	size, err := feed.TimelineBytes(f.dir)
-	if err != nil || size == f.commAt {
+	if err != nil || size == f.commAt || f.commAt > 0 && size-f.commAt < f.commAt/8 {
 		return err
 	}
-	f.comm, err = feed.ReadCollectives(f.dir)
-	f.commAt = size
+	comm, err := feed.ReadCollectives(f.dir)
+	if f.commAt = size; err == nil && (!comm.TooLong || f.comm.Steps == 0) {
+		f.comm = comm
+	}
 	return err
 }
 
