@@ -259,9 +259,6 @@ func TestJoin(t *testing.T) {
 	if err.Error() != "a is damaged; "+b.Error() || !errors.Is(err, ErrNewerSchema) {
 		t.Errorf("%v", err)
 	}
-	if got := (&Info{Err: err}).Problem(); got != "a is damaged, and 1 more" {
-		t.Error(got)
-	}
 }
 
 // TestTails: the reader gives a record its log where no agent was left to do it.

@@ -120,21 +120,6 @@ func join(errs ...error) error {
 	return joined(errs)
 }
 
-// Problem is what of the run could not be read, short enough for a list: the first of Err's, and how many more
-// there are. Empty where everything could be.
-func (in *Info) Problem() string {
-	if in.Err == nil {
-		return ""
-	}
-	more := ""
-	err := in.Err
-	var all joined
-	if errors.As(err, &all) {
-		err, more = all[0], fmt.Sprintf(", and %d more", len(all)-1)
-	}
-	return clean(err.Error(), 60) + more
-}
-
 // errNoRun marks a directory without run.json: not ours.
 var errNoRun = errors.New("not a run: it has no " + protocol.RunFile)
 
