@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 
 	"boost-tui/profiler"
 	"boost-tui/profiler/record"
@@ -23,6 +24,11 @@ type Collective struct {
 	Calls          float64
 	Wait, Transfer float64
 }
+
+// ShortName is the name with short phases: "fwd all-reduce qkv".
+func (c *Collective) ShortName() string { return phases.Replace(c.Name) }
+
+var phases = strings.NewReplacer("forward", "fwd", "backward", "bwd", "optimizer", "opt")
 
 // Collectives is what the sampled steps of a run say of its communication.
 type Collectives struct {

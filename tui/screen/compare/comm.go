@@ -3,7 +3,6 @@ package compare
 import (
 	"fmt"
 	"math"
-	"strings"
 
 	profile "boost-tui/profiler/compare"
 	"boost-tui/tui/chart"
@@ -19,10 +18,11 @@ func (m *Model) collectives(rows []profile.Row, w, room int) (lines []string) {
 	var names []string
 	for _, r := range rows {
 		for _, k := range m.result.comm[r.ID].Kinds {
-			if _, ok := sum[k.Name]; !ok {
-				names = append(names, k.Name)
+			name := k.ShortName()
+			if _, ok := sum[name]; !ok {
+				names = append(names, name)
 			}
-			sum[k.Name] = max(sum[k.Name], k.Wait+k.Transfer)
+			sum[name] = max(sum[name], k.Wait+k.Transfer)
 		}
 	}
 	if len(names) == 0 || room < 3 {
@@ -31,7 +31,7 @@ func (m *Model) collectives(rows []profile.Row, w, room int) (lines []string) {
 	lines = []string{"", t.Dim.Paint(layout.Cut("collectives, wait + transfer of a mean sampled step, ms", w, t.Glyphs.Ellipsis))}
 	nameW := 0
 	for _, name := range names {
-		nameW = max(nameW, min(30, layout.Width(phases.Replace(name))))
+		nameW = max(nameW, min(30, layout.Width(name)))
 	}
 	for len(names) > 0 && len(lines) < room {
 		top := 0
@@ -40,7 +40,7 @@ func (m *Model) collectives(rows []profile.Row, w, room int) (lines []string) {
 				top = i
 			}
 		}
-		line := layout.Pad(phases.Replace(layout.Clean(names[top])), nameW)
+		line := layout.Pad(layout.Clean(names[top]), nameW)
 		for i := range rows {
 			line += " " + m.label(rows[i].ID) + " " + m.spent(rows[i].ID, names[top])
 		}
@@ -50,13 +50,10 @@ func (m *Model) collectives(rows []profile.Row, w, room int) (lines []string) {
 	return lines
 }
 
-// phases are the short names of phases.
-var phases = strings.NewReplacer("forward", "fwd", "backward", "bwd")
-
 // spent is what a run's mean step spends in a kind of communication.
 func (m *Model) spent(id, name string) string {
 	for _, k := range m.result.comm[id].Kinds {
-		if k.Name == name {
+		if k.ShortName() == name {
 			return format.Millis(k.Wait + k.Transfer)
 		}
 	}

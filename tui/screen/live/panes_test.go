@@ -68,9 +68,9 @@ func TestThePartsDialogStaysUpToDate(t *testing.T) {
 		sampled(t, store.Infos[0].Dir, rank)
 	}
 	d.Advance(3 * time.Second)
-	has(t, d.Text(), "up to step 149", "1 sampled steps", "forward all-reduce qkv")
+	has(t, d.Text(), "up to step 149", "1 sampled step,", "forward all-reduce qkv")
 	d.Press("esc")
-	has(t, d.Text(), "forward all-reduce qkv 4.00 = wait 1.50 + transfer 2.50")
+	has(t, d.Text(), "fwd all-reduce qkv 4.00 = wait 1.50 + transfer 2.50")
 }
 
 // sampled writes a timeline of one step with one collective: of two ranks, the

@@ -26,11 +26,19 @@ func (m *Model) collectives(w int) (lines []string) {
 	if len(c.Kinds) == 0 {
 		return nil
 	}
+	lines = []string{t.Dim.Paint(layout.Cut(fmt.Sprintf("collectives, mean of %s, ms:", sampledSteps(c.Steps)), w, t.Glyphs.Ellipsis))}
 	for _, k := range c.Kinds[:min(len(c.Kinds), shownCollectives)] {
-		line := fmt.Sprintf("%s %s = wait %s + transfer %s", layout.Clean(k.Name), format.Millis(k.Wait+k.Transfer), format.Millis(k.Wait), format.Millis(k.Transfer))
+		line := fmt.Sprintf("%s %s = wait %s + transfer %s", layout.Clean(k.ShortName()), format.Millis(k.Wait+k.Transfer), format.Millis(k.Wait), format.Millis(k.Transfer))
 		lines = append(lines, t.Dim.Paint(layout.Cut(line, w, t.Glyphs.Ellipsis)))
 	}
 	return lines
+}
+
+func sampledSteps(n int) string {
+	if n == 1 {
+		return "1 sampled step"
+	}
+	return fmt.Sprintf("%d sampled steps", n)
 }
 
 // partsDialog shows the parts of a step in numbers as they are now: it stays
@@ -92,7 +100,7 @@ func collectiveTable(s *snapshot) []string {
 	case len(c.Kinds) == 0:
 		return []string{"Collectives: no sampled step yet (the first after warm-up, then every 50th)."}
 	}
-	lines := []string{fmt.Sprintf("Collectives: mean over ranks and %d sampled steps, ms a step", c.Steps),
+	lines := []string{fmt.Sprintf("Collectives: mean over ranks and %s, ms a step", sampledSteps(c.Steps)),
 		fmt.Sprintf("%-34s %6s %9s %9s %9s", "", "calls", "wait", "transfer", "sum")}
 	for _, k := range c.Kinds {
 		calls := strings.TrimSuffix(strconv.FormatFloat(k.Calls, 'f', 1, 64), ".0")
