@@ -57,3 +57,21 @@ func TestBesideAndDifferences(t *testing.T) {
 		t.Errorf("%v, against %v", all, against)
 	}
 }
+
+// A baseline that is no full-rank run, and a reference that is no vanilla run,
+// are called what they are.
+func TestReferencesAreNamedByTheirScheme(t *testing.T) {
+	for _, c := range []struct {
+		role         pick.Role
+		scheme       string
+		against, col string
+	}{
+		{pick.Baseline, "full-rank", "full-rank #ab12", "full"}, {pick.Baseline, "btp", "baseline btp #ab12", "base"},
+		{pick.Vanilla, "vanilla", "vanilla #ab12", "van"}, {pick.Vanilla, "full-rank", "reference full-rank #ab12", "ref"},
+	} {
+		label := pick.Short("20261129-140001-tiny-full-full-rank-tp4-ab12")
+		if a, h := pick.Against(c.role, c.scheme, label), pick.Head(c.role, c.scheme); a != c.against || h != c.col {
+			t.Errorf("%v %s: %q, %q", c.role, c.scheme, a, h)
+		}
+	}
+}
