@@ -5,7 +5,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -92,7 +94,11 @@ func (m *Tmux) WaitFor(text string, limit time.Duration) string {
 // terminal is back on its main screen.
 func (m *Tmux) Exit(limit time.Duration) (code string, mainScreen bool) {
 	m.t.Helper()
-	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end, n := time.Now().Add(limit), 1; time.Now().Before(end); n++ {
+		time.Sleep(20 * time.Millisecond)
+		if n%25 == 0 {
+			m.reap()
+		}
 		state := strings.Fields(m.Do("display-message", "-p", "#{pane_dead} #{alternate_on} #{pane_dead_status}"))
 		if len(state) == 3 && state[0] == "1" {
 			return state[2], state[1] == "0"
@@ -100,4 +106,15 @@ func (m *Tmux) Exit(limit time.Duration) (code string, mainScreen bool) {
 	}
 	m.t.Fatalf("the program has not ended within %v:\n%s", limit, m.Screen())
 	return "", false
+}
+
+// reap reminds the server of children that have ended: tmux 3.3a sometimes misses the signal of one that
+// lived shortly, and then shows a process that is over as a pane that is not dead.
+func (m *Tmux) reap() {
+	m.t.Helper()
+	pid, err := strconv.Atoi(strings.TrimSpace(m.Do("display-message", "-p", "#{pid}")))
+	if err != nil {
+		m.t.Fatalf("tmux tells no process id of its server: %v", err)
+	}
+	_ = syscall.Kill(pid, syscall.SIGCHLD) // a server that is gone has nothing to reap
 }
