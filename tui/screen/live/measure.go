@@ -86,7 +86,7 @@ func (r *rankStat) fromHealth(l *record.HealthLine, host string, cores float64) 
 		if cores > 0 {
 			r.busy = l.CPUPercent / 100 / cores
 		}
-		if l.RSSBytes >= 0 {
+		if l.RSSBytes > 0 { // a process that is just over has none
 			r.memBytes = l.RSSBytes
 		}
 	case record.KindGPU:

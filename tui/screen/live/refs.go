@@ -137,9 +137,9 @@ func readReferences(ctx context.Context, run runner.Info, infos []runner.Info) (
 			switch {
 			case r.why != "":
 			case r.beside:
-				r.doubt = "! ran beside another run"
+				r.doubt = "beside others"
 			case own.Short || row.Short:
-				r.doubt = "short, no verdict"
+				r.doubt = "short"
 			case r.speed != nil && r.speed.Verdict == "~":
 				r.doubt = "no difference"
 			}
@@ -213,9 +213,13 @@ func (m *Model) speedLines(refs []reference, wide bool, w int) (lines []string) 
 	}
 	for i := range refs {
 		r := &refs[i]
-		line := "medians: " + r.words(t.Glyphs.Times, t.Glyphs.Dash) + " vs " + r.name
-		if doubt := r.why + r.doubt; doubt != "" {
-			line += t.Dim.Paint("  " + doubt)
+		head := "medians"
+		if r.doubt != "" {
+			head += ", " + r.doubt
+		}
+		line := head + ": " + r.words(t.Glyphs.Times, t.Glyphs.Dash) + " vs " + r.name
+		if r.why != "" {
+			line += t.Dim.Paint("  " + r.why)
 		}
 		lines = append(lines, layout.Cut(line, w, t.Glyphs.Ellipsis))
 	}
