@@ -141,7 +141,7 @@ func TestKilledPeerIsNoticed(t *testing.T) {
 	if !errors.Is(err, kernels.ErrComm) || !strings.Contains(err.Error(), "rank 2") || !strings.Contains(err.Error(), "died") {
 		t.Errorf("rank 0: %v", err)
 	}
-	if late > time.Second {
+	if late > 3*time.Second { // 12 ms where nothing else runs; what is promised for a run is 5 s
 		t.Errorf("noticed after %v", late)
 	}
 	t.Log(err, late)

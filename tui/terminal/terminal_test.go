@@ -124,7 +124,8 @@ func TestPainterDropsFrames(t *testing.T) {
 	for i := range 1000 {
 		p.Paint(fmt.Sprint("frame ", i), 20, 2, false)
 	}
-	if d := time.Since(start); d > 100*time.Millisecond {
+	// One that waited for every frame would take 30 s; a busy machine may take this thread away for a while.
+	if d := time.Since(start); d > time.Second {
 		t.Errorf("1000 frames held up the caller for %v", d)
 	}
 	time.Sleep(150 * time.Millisecond)
