@@ -175,6 +175,7 @@ func (f *fake) misbehave() error {
 		return fill(f.s.RunDir)
 	default: // hang, stubborn, follow-…: in a collective for ever
 		f.note.Wait(kernels.Label{Phase: kernels.Forward, Layer: 2, Chunk: "attn.in", Op: "qkv"})
+		fmt.Println(stuck)
 		select {}
 	}
 	return nil
@@ -268,7 +269,24 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// atStep3 waits until every rank stands where it misbehaves.
+// stuck is what a rank says once it is in a collective for ever.
+const stuck = "waits for the others"
+
+// inCollective waits until the ranks of a hanging run are in their collective, and have noted it.
+func inCollective(t *testing.T, dir string, tp int) {
+	t.Helper()
+	eventually(t, "the ranks' collective", func() bool {
+		for r := range tp {
+			data, _ := os.ReadFile(record.LogPath(dir, r))
+			if !bytes.Contains(data, []byte(stuck)) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// atStep3 waits until every rank has written two steps.
 func atStep3(t *testing.T, dir string, tp int) {
 	t.Helper()
 	eventually(t, "the ranks' second step", func() bool {

@@ -105,7 +105,7 @@ func TestKilledRank(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			h := launch(t, mode, 3, false)
-			atStep3(t, h.Dir, 3)
+			inCollective(t, h.Dir, 3)
 			pids := processes(h.Dir, "rank")
 			if len(pids) != 3 {
 				t.Fatalf("ranks %v", pids)
