@@ -126,6 +126,24 @@ func TestToastsGo(t *testing.T) {
 	}
 }
 
+// What is being typed is seen while a toast is shown, on every screen that has a prompt.
+func TestToastsLeavePromptsAlone(t *testing.T) {
+	for _, tab := range []string{"1", "5"} {
+		d := start(t, &testkit.Store{})
+		d.Press(tab)
+		d.Send(msg.Toast{Level: msg.Warn, Text: "hello"})
+		d.Press("/")
+		d.Type("btp")
+		if text := d.Text(); !strings.Contains(text, "/btp") || !strings.Contains(text, "hello") {
+			t.Errorf("screen %s: the prompt and the toast are not both there:\n%s", tab, text)
+		}
+		d.Advance(5 * time.Second)
+		if text := d.Text(); !strings.Contains(text, "/btp") || strings.Contains(text, "hello") {
+			t.Errorf("screen %s: the hints did not come back:\n%s", tab, text)
+		}
+	}
+}
+
 func TestThemesCycleOnEveryScreen(t *testing.T) {
 	d := start(t, &testkit.Store{})
 	for _, want := range []string{"light", "mono", "auto", "dark"} {

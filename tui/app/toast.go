@@ -5,11 +5,13 @@ import (
 
 	"boost-tui/tui/layout"
 	"boost-tui/tui/msg"
+	"boost-tui/tui/theme"
 
 	tea "github.com/charmbracelet/bubbletea"
 )
 
-// toast is a line that is shown for a while in place of the status.
+// toast is a line that is shown for a while in place of the status, or of the
+// hints while the status holds a prompt.
 type toast struct {
 	id int
 	msg.Toast
@@ -45,4 +47,23 @@ func (m *Model) dropToast(id int) {
 			return
 		}
 	}
+}
+
+// toastLine draws the newest toast; false: there is none.
+func (m *Model) toastLine(t theme.Theme) (string, bool) {
+	n := len(m.toasts)
+	if n == 0 {
+		return "", false
+	}
+	toast := m.toasts[n-1]
+	style, sign := t.Text, " "
+	switch toast.Level {
+	case msg.Good:
+		style, sign = t.Good, t.Glyphs.Check
+	case msg.Warn:
+		style, sign = t.Warn, t.Glyphs.Warn
+	case msg.Bad:
+		style, sign = t.Bad, t.Glyphs.Cross
+	}
+	return layout.Pad(style.Paint(" "+sign+" "+layout.Cut(toast.Text, m.w-4, t.Glyphs.Ellipsis)), m.w), true
 }

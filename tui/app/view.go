@@ -5,14 +5,14 @@ import (
 
 	"boost-tui/tui/keys"
 	"boost-tui/tui/layout"
-	"boost-tui/tui/msg"
 	"boost-tui/tui/theme"
 	"boost-tui/tui/widget/modal"
 	"boost-tui/tui/widget/statusbar"
 )
 
 // View draws the whole terminal: tabs, screen, status or toast, hints, and
-// what is open on top.
+// what is open on top. While the screen is typed into, its prompt is in the
+// status row, and a toast takes the row of the hints instead.
 func (m *Model) View() string {
 	if m.w <= 0 || m.h <= 0 {
 		return ""
@@ -55,6 +55,9 @@ func (m *Model) hintLine(t theme.Theme) string {
 	case len(m.dialogs) > 0:
 		return statusbar.Hints(t, modal.Hints(m.dialogs[len(m.dialogs)-1].Modal), m.w)
 	case m.current().Capturing():
+		if line, ok := m.toastLine(t); ok {
+			return line
+		}
 		return statusbar.Hints(t, m.current().Keys(), m.w)
 	}
 	var own []keys.Binding
@@ -92,20 +95,15 @@ func (m *Model) site() string {
 }
 
 func (m *Model) statusLine(t theme.Theme) string {
-	if n := len(m.toasts); n > 0 {
-		toast := m.toasts[n-1]
-		style, sign := t.Text, " "
-		switch toast.Level {
-		case msg.Good:
-			style, sign = t.Good, t.Glyphs.Check
-		case msg.Warn:
-			style, sign = t.Warn, t.Glyphs.Warn
-		case msg.Bad:
-			style, sign = t.Bad, t.Glyphs.Cross
-		}
-		return layout.Pad(style.Paint(" "+sign+" "+layout.Cut(toast.Text, m.w-4, t.Glyphs.Ellipsis)), m.w)
+	if line, ok := m.toastLine(t); ok && !m.prompting() {
+		return line
 	}
 	return layout.Pad(layout.Cut(" "+m.current().Status(), m.w, t.Glyphs.Ellipsis), m.w)
+}
+
+// prompting says whether keys go into a prompt of the screen: it must be seen.
+func (m *Model) prompting() bool {
+	return m.help == nil && len(m.dialogs) == 0 && m.current().Capturing()
 }
 
 // tabIndex is the place of the active screen among the tabs.
