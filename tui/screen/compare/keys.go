@@ -42,7 +42,7 @@ func bindings() keys.Table[action] {
 		bind((*Model).copyRow, "copy", "copy the row", "y"),
 		bind((*Model).showNotes, "notes", "what to know to trust the figures", "i"),
 		bind((*Model).copyTable, "", "copy the table as Markdown", "Y"),
-		bind((*Model).reset, "", "all steps in the curves; then, back to the latest comparable full-rank, vanilla and btp runs", "0"),
+		bind((*Model).reset, "", "all steps in the curves; then, no references of yours, and back to the latest comparable full-rank, vanilla and btp runs", "0"),
 		bind((*Model).leave, "", "leave the full screen", "esc"),
 		bind((*Model).edit, "", "a new run like this one, in Launch", "R"),
 	}
@@ -107,13 +107,30 @@ func (m *Model) remove(string) tea.Cmd {
 	return m.choose(rest)
 }
 
-// reset goes back one thing: the zoom, else the chosen runs.
+// reset goes back one thing: the zoom, else the chosen runs with the chosen
+// references.
 func (m *Model) reset(string) tea.Cmd {
 	if m.zoomed > 0 {
 		m.zoomed = 0
 		return nil
 	}
-	return m.choose(nil)
+	if m.refs == (msg.References{}) {
+		return m.choose(nil)
+	}
+	m.chosen = nil
+	return msg.Send(msg.References{})
+}
+
+// origin says who chose the references: you, or nobody, so that the latest that
+// fit were picked.
+func (m *Model) origin() string {
+	mine := 0
+	for role, id := range [2]string{m.refs.Baseline, m.refs.Vanilla} {
+		if id != "" && id == [2]string{m.result.table.Baseline, m.result.table.Vanilla}[role] {
+			mine |= 1 << role
+		}
+	}
+	return [4]string{"references picked", "baseline chosen", "vanilla chosen", "references chosen"}[mine]
 }
 
 // mostZoom bounds how often the steps are halved.

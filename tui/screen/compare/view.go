@@ -64,7 +64,10 @@ func (m *Model) Status() string {
 		return ""
 	}
 	parts := []string{fmt.Sprintf("%d runs", n)}
-	if m.result.auto {
+	switch origin := m.origin(); {
+	case origin != "references picked":
+		parts[0] += " (" + origin + "; 0 picks)"
+	case m.result.auto:
 		parts[0] += " (the latest comparable ones)"
 	}
 	if _, name, _, ok := m.reference(pick.Baseline); ok {
@@ -193,9 +196,14 @@ func (m *Model) drawTable(w, h int) string {
 	iw, ih := panel.Inner(w, h)
 	notes := m.notes(max(1, min(4, ih-1-len(m.result.table.Rows))))
 	body := layout.Stack(m.table.View(m.env.Theme, iw, max(2, ih-len(notes)), m.focus == paneTable), strings.Join(notes, "\n"))
-	title := "Schemes side by side   median step, mean tok/s, warm-up left out"
-	if w < 100 {
-		title = "Schemes  median ms, mean tok/s"
+	title := "Schemes side by side   median step, mean tok/s, warm-up left out   " + m.origin()
+	switch {
+	case w < 70:
+		title = "Schemes  " + m.origin()
+	case w < 100:
+		title = "Schemes  median ms  " + m.origin()
+	case w < 150:
+		title = "Schemes side by side   medians, mean tok/s   " + m.origin()
 	}
 	return panel.Panel{Title: title, Note: m.tableNote(iw), Focused: m.focus == paneTable}.View(m.env.Theme, body, w, h)
 }

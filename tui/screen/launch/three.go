@@ -82,8 +82,9 @@ func (m *Model) launchThree(runs []experiment.Experiment, before string) tea.Cmd
 	})
 }
 
-// startedThree opens the first run, and makes the first two the references for
-// speed-ups. What was started before a failure goes on.
+// startedThree opens the first run. It chooses no references: Compare and Live
+// find those that fit by themselves, and go on to when there are newer runs.
+// What was started before a failure goes on.
 func (m *Model) startedThree(in launchedThree) tea.Cmd {
 	m.end(in.err, in.ids...)
 	toast := msg.Toast{Level: msg.Good, Text: "started three runs, one after another: 3 compares those that are over"}
@@ -93,12 +94,7 @@ func (m *Model) startedThree(in launchedThree) tea.Cmd {
 	if len(in.ids) == 0 {
 		return msg.Send(toast)
 	}
-	refs := msg.References{Baseline: in.ids[0]}
-	if len(in.ids) > 1 {
-		refs.Vanilla = in.ids[1]
-	}
-	return tea.Batch(msg.Send(msg.RunsChanged{}), msg.Send(refs),
-		msg.Send(msg.OpenRun{ID: in.ids[0]}), msg.Send(toast))
+	return tea.Batch(msg.Send(msg.RunsChanged{}), msg.Send(msg.OpenRun{ID: in.ids[0]}), msg.Send(toast))
 }
 
 // threePrefix begins the tag of three runs that were started together.
