@@ -17,6 +17,8 @@ type draft struct {
 	machine  experiment.Machine
 	faults   []experiment.Violation
 	all      bool // every key in the form, not the main ones alone
+	aside    aside
+	note     string // what the last change did beside what was asked; "" nothing
 }
 
 // mainKeys are the form's fields unless all are asked for, in order.
@@ -53,8 +55,9 @@ func (d *draft) obstacles() []experiment.Violation {
 }
 
 // change sets a key. An empty text, or "auto" where the key allows it, goes
-// back to the default. A scheme that the user set for another variant is
-// dropped with the variant, and a shape with the size: a size names its own.
+// back to the default. A scheme that the user set for another variant is put
+// aside with the variant, and a shape with the size: a size names its own. Both
+// come back with them; note says so.
 func (d *draft) change(key, value string) error {
 	e := d.set
 	value = strings.TrimSpace(value)
@@ -68,11 +71,14 @@ func (d *draft) change(key, value string) error {
 	if err := e.Set(key, value); err != nil {
 		return err
 	}
-	if m := &e.Model; key == "size" {
-		m.D, m.Layers, m.Heads, m.FF, m.Vocab = 0, 0, 0, 0, 0
-	}
-	if key == "variant" && e.Parallel.Scheme != "" && !fits(e.Model.Variant, e.Parallel.Scheme) {
-		e.Parallel.Scheme = ""
+	d.note = ""
+	switch key {
+	case "size":
+		d.note = d.aside.otherSize(&e, d.set.Model.Size)
+	case "variant":
+		d.note = d.aside.otherVariant(&e)
+	case "scheme":
+		d.aside.scheme = ""
 	}
 	d.set = e
 	d.settle()

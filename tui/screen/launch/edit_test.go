@@ -56,8 +56,43 @@ func TestNothingIsAtWorkUnseen(t *testing.T) {
 	}
 	focus(d, "size")
 	d.Press("right")
-	if text := d.Text(); strings.Contains(text, "--layers") {
+	if text := d.Text(); !strings.Contains(text, "boost-tui run --size 60m --detach") {
 		t.Errorf("another size kept the layers:\n%s", text)
+	}
+}
+
+// What was typed for a size or variant is told when it is put aside, and is back when they are.
+func TestShapesComeBackWithTheirSize(t *testing.T) {
+	d := start(t, 200, 50, &testkit.Store{})
+	d.Send(msg.EditExperiment{Experiment: testkit.Experiment(t, "layers=2", "rank=16", "rank-attn=8")})
+	const set = "--layers 2 --rank 16 --rank-attn 8"
+	focus(d, "size")
+	d.Press("right")
+	if text := d.Text(); !strings.Contains(text, "boost-tui run --size 60m --detach") || !strings.Contains(text, set+" left out: set for tiny") {
+		t.Errorf("the shape of tiny stayed, or nothing says that it is gone:\n%s", text)
+	}
+	d.Press("right", "right", "left", "left", "left")
+	if text := d.Text(); !strings.Contains(text, "boost-tui run "+set+" --detach") || !strings.Contains(text, set+" taken back") {
+		t.Errorf("the shape of tiny did not come back:\n%s", text)
+	}
+	d.Send(msg.EditExperiment{Experiment: testkit.Experiment(t, "size=60m")})
+	d.Press("left")
+	if text := d.Text(); !strings.Contains(text, "boost-tui run --detach") {
+		t.Errorf("another experiment got the shape:\n%s", text)
+	}
+}
+
+func TestSchemeComesBackWithItsVariant(t *testing.T) {
+	d := start(t, 200, 50, &testkit.Store{})
+	d.Send(msg.EditExperiment{Experiment: testkit.Experiment(t, "scheme=vanilla")})
+	focus(d, "variant")
+	d.Press("right") // full
+	if text := d.Text(); !strings.Contains(text, "--scheme vanilla left out: not one of full") {
+		t.Errorf("the scheme went without a word:\n%s", text)
+	}
+	d.Press("left")
+	if text := d.Text(); !strings.Contains(text, "boost-tui run --scheme vanilla --detach") {
+		t.Errorf("the scheme did not come back:\n%s", text)
 	}
 }
 

@@ -38,7 +38,7 @@ func (m *Model) Update(in tea.Msg) (tea.Cmd, bool) {
 			return m.replan(), false
 		}
 	case msg.EditExperiment:
-		m.draft.set = again(in.Experiment)
+		m.draft.set, m.draft.aside = again(in.Experiment), aside{}
 		return m.changed(), false
 	case machineKnown:
 		m.draft.machine.MemBytes, m.draft.machine.Cores = in.machine.MemBytes, in.machine.Cores
@@ -92,6 +92,9 @@ func again(e experiment.Experiment) experiment.Experiment {
 func (m *Model) set(key, value string) tea.Cmd {
 	if err := m.draft.change(key, value); err != nil {
 		return msg.Send(msg.Toast{Level: msg.Warn, Text: err.Error()})
+	}
+	if m.draft.note != "" {
+		return tea.Batch(m.changed(), msg.Send(msg.Toast{Text: m.draft.note}))
 	}
 	return m.changed()
 }
