@@ -55,6 +55,20 @@ func TestLaunchBesideOthers(t *testing.T) {
 	}
 }
 
+// A run that another program started since the UI last looked is warned of all the same.
+func TestLaunchBesideANewRun(t *testing.T) {
+	for _, key := range []string{"L", "R", "A"} {
+		s := &testkit.Store{}
+		d := testkit.NewDriver(t, 120, 36, app.Options{Env: testkit.Env(t, s), Screens: testkit.One(launch.New()), RootChanged: func() int64 { return 1 }})
+		d.Advance(time.Second)
+		s.Infos = append(s.Infos, testkit.Info("20261129-1400-bbbb", testkit.Experiment(t), runner.Running))
+		d.Press(key)
+		if text := d.Text(); !strings.Contains(text, "1 other run(s) of this machine") || !strings.Contains(text, "wait for #bbbb") {
+			t.Errorf("%s: nothing warns of the new run:\n%s", key, text)
+		}
+	}
+}
+
 // A comparison needs steps: the checks and both dialogs say when there are too few, by what was measured here.
 func TestTooFewSteps(t *testing.T) {
 	d := start(t, 200, 50, &testkit.Store{})

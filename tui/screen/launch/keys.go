@@ -23,10 +23,10 @@ func bindings() keys.Table[func(*Model) tea.Cmd] {
 	return keys.Table[func(*Model) tea.Cmd]{
 		bind([]string{"enter"}, "edit", "type a value; esc leaves it as it was", false, nil),
 		bind([]string{"left", "right"}, "change", "other value; h l too", false, nil),
-		bind([]string{"L"}, "launch", "start the run; asks; it survives the UI", true, (*Model).askLaunch),
-		bind([]string{"A"}, "all three", "run full-rank, vanilla and btp of this configuration one after another; asks; they survive the UI", true, (*Model).askThree),
+		bind([]string{"L"}, "launch", "start the run; asks; it survives the UI", true, (*Model).freshLaunch),
+		bind([]string{"A"}, "all three", "run full-rank, vanilla and btp of this configuration one after another; asks; they survive the UI", true, (*Model).freshThree),
 		bind([]string{"v"}, "preview", "the command line, what stands against it, and earlier launches", false, (*Model).preview),
-		bind([]string{"R"}, "", "start the run, as L", true, (*Model).askLaunch),
+		bind([]string{"R"}, "", "start the run, as L", true, (*Model).freshLaunch),
 		bind([]string{"x"}, "dry-run", "show what would run, start nothing", false, (*Model).dryRun),
 		bind([]string{"tab"}, "field", "next field; shift+tab the one before, arrows and j k too", false, nil),
 		bind([]string{"o"}, "options", "every key, or the main ones", false, (*Model).toggleAll),

@@ -35,6 +35,7 @@ type Model struct {
 	planning bool
 	launch   progress
 	infos    []runner.Info // all runs, oldest first
+	asking   bool          // a launch waits for the store to be read
 	scroll   int           // of the lower pane
 }
 

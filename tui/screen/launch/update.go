@@ -56,6 +56,8 @@ func (m *Model) Update(in tea.Msg) (tea.Cmd, bool) {
 		}
 	case planned:
 		m.take(in)
+	case refreshed:
+		return m.ask(in), false
 	case launched:
 		return m.launchedRun(in), false
 	case launchedThree:

@@ -1,0 +1,53 @@
+package launch
+
+import (
+	"context"
+	"time"
+
+	"boost-tui/runner"
+
+	tea "github.com/charmbracelet/bubbletea"
+)
+
+// freshDeadline bounds the reading of the store before a launch asks: a dialog that is late is worse than one that
+// goes by the runs known so far.
+const freshDeadline = 2 * time.Second
+
+// refreshed is the store as it was when a launch was asked for.
+type refreshed struct {
+	infos []runner.Info
+	known bool // false: reading took too long or failed
+	then  func(*Model) tea.Cmd
+}
+
+func (m *Model) freshLaunch() tea.Cmd { return m.fresh((*Model).askLaunch) }
+
+func (m *Model) freshThree() tea.Cmd { return m.fresh((*Model).askThree) }
+
+// fresh reads the store anew before then asks: a run that another program started a moment ago must be warned of, and
+// the UI looks at an idle store every few seconds only. While it reads it takes no other launch.
+func (m *Model) fresh(then func(*Model) tea.Cmd) tea.Cmd {
+	if m.asking {
+		return nil
+	}
+	if m.env.Store == nil {
+		return then(m)
+	}
+	m.asking = true
+	store := m.env.Store
+	return func() tea.Msg {
+		ctx, cancel := context.WithTimeout(context.Background(), freshDeadline)
+		defer cancel()
+		infos, _ := store.List(ctx)
+		return refreshed{infos, ctx.Err() == nil, then}
+	}
+}
+
+// ask opens the dialog that waited for the store.
+func (m *Model) ask(in refreshed) tea.Cmd {
+	m.asking = false
+	if in.known {
+		m.infos = in.infos
+	}
+	return in.then(m)
+}
