@@ -165,19 +165,37 @@ func TestTitlesNameWhatTheReferencesAre(t *testing.T) {
 	}
 }
 
-func TestResidentMemoryIsNotDeviceMemory(t *testing.T) {
-	dir := spec{id: "a", variant: "cola", scheme: "btp", steps: 30, wallNanos: 1e6}.write(t, t.TempDir())
-	w, err := record.OpenWriter(record.HealthPath(dir, "here"))
-	ok(t, err)
-	for i := range 3 {
-		h := record.NewHealthLine(record.KindCPU, int64(i+1))
-		h.Rank, h.RSSBytes = int64(i), int64(i)<<30
-		ok(t, w.Health(&h))
-	}
-	ok(t, w.Close())
-	s, err := Summarize(dir)
-	ok(t, err)
-	if s.ResidentMemory == nil || *s.ResidentMemory != 2<<30 || *s.PeakMemory != 1<<20+1 {
-		t.Errorf("%+v", s)
+// Resident size is that of the operating system's samples, not device memory; samples from before and after the
+// steps do not count, and one alone is none.
+func TestResidentMemory(t *testing.T) {
+	began := time.Date(2026, 11, 29, 15, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		name    string
+		samples []time.Duration // after the first step's start; sample i is i+1 GiB
+		want    int64
+	}{
+		{"trained", []time.Duration{-time.Second, 0, time.Second, 2 * time.Second, time.Minute}, 4 << 30},
+		{"one sample", []time.Duration{-time.Second, time.Second, time.Minute}, 0},
+		{"too short for any", []time.Duration{-time.Second, time.Minute}, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := spec{id: "a", variant: "cola", scheme: "btp", steps: 30, wallNanos: 1e8, began: began}.write(t, t.TempDir())
+			w, err := record.OpenWriter(record.HealthPath(dir, "here"))
+			ok(t, err)
+			for i, after := range c.samples {
+				h := record.NewHealthLine(record.KindCPU, began.Add(after).UnixNano())
+				h.Rank, h.RSSBytes = 0, int64(i+1)<<30
+				ok(t, w.Health(&h))
+			}
+			ok(t, w.Close())
+			s, err := Summarize(dir)
+			ok(t, err)
+			if *s.PeakMemory != 1<<20+1 {
+				t.Errorf("device memory %d", *s.PeakMemory)
+			}
+			if got := s.ResidentMemory; (got == nil) != (c.want == 0) || got != nil && *got != c.want {
+				t.Errorf("resident %v, want %d", got, c.want)
+			}
+		})
 	}
 }

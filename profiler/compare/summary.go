@@ -45,7 +45,7 @@ type Summary struct {
 	CommBytesPerStep *int64     `json:"comm_bytes_per_step,omitempty"` // payload per rank
 	CommCallsPerStep *int64     `json:"comm_calls_per_step,omitempty"`
 	PeakMemory       *int64     `json:"peak_memory,omitempty"`     // allocated on the device by the rank with the most
-	ResidentMemory   *int64     `json:"resident_memory,omitempty"` // of the largest rank's process, by the last samples
+	ResidentMemory   *int64     `json:"resident_memory,omitempty"` // of the largest rank's process, by the last samples taken while it trained
 	FLOPsPerSecond   *float64   `json:"flops_per_second,omitempty"`
 	StepTimePlanned  *float64   `json:"step_time_predicted,omitempty"`
 	Kept             int        `json:"kept"` // steps that the figures rest on
@@ -120,7 +120,7 @@ func (l *loaded) summarize(res result) Summary {
 	if m.peakBytes >= 0 {
 		s.PeakMemory = &m.peakBytes
 	}
-	s.ResidentMemory = resident(r.Dir)
+	s.ResidentMemory = m.resident(r.Dir)
 	if f := r.Predicted.FLOPs; f > 0 && s.StepTimeMean != nil {
 		s.FLOPsPerSecond = known(f / *s.StepTimeMean)
 	}
@@ -130,9 +130,10 @@ func (l *loaded) summarize(res result) Summary {
 	return s
 }
 
-// resident is the largest resident size among the last samples of each host's ranks; nil: none is there or
-// can be read. A rank's size hardly changes once its first steps are done.
-func resident(dir string) *int64 {
+// resident is the largest resident size among the last samples of each host's ranks that were taken while they
+// trained; nil: no rank has samplesToTrust of them. A rank's size hardly changes once its first steps are done, but
+// before them it says nothing.
+func (m *measured) resident(dir string) *int64 {
 	const tail = 128 << 10
 	hosts, err := record.HealthHosts(dir)
 	if err != nil {
@@ -144,8 +145,12 @@ func resident(dir string) *int64 {
 		if err != nil {
 			continue
 		}
+		samples := map[int64]int{} // of a rank
 		for _, l := range lines {
-			if l.Kind == record.KindCPU {
+			if l.Kind != record.KindCPU || l.RSSBytes < 0 || l.TSNanos < m.from || l.TSNanos > m.to {
+				continue
+			}
+			if samples[l.Rank]++; samples[l.Rank] >= samplesToTrust {
 				largest = max(largest, l.RSSBytes)
 			}
 		}
@@ -155,6 +160,9 @@ func resident(dir string) *int64 {
 	}
 	return &largest
 }
+
+// samplesToTrust is how many samples of a rank a size needs: the first may have caught it while it allocated.
+const samplesToTrust = 2
 
 func (m *measured) breakdown() *Breakdown {
 	if math.IsNaN(m.wallMean) {
