@@ -33,14 +33,17 @@ var candidates = []string{"libopenblas.so.0", "libblis.so.4", "libmkl_rt.so", "l
 
 // blas is what computes products.
 type blas struct {
-	gonum         bool
+	gonum, asked  bool // asked: gonum was chosen, not the last resort
 	path, version string
 	refused       []string // libraries that were found and not taken, with the reason
 }
 
 func (b blas) describe() []string {
 	name := "gonum (no CBLAS library was found; products are slow)"
-	if len(b.refused) > 0 {
+	switch {
+	case b.asked:
+		name = "gonum (as asked for; products are slow)"
+	case len(b.refused) > 0:
 		name = "gonum (no CBLAS library can be used; products are slow)"
 	}
 	if !b.gonum {
@@ -65,7 +68,7 @@ func openBLAS(name string) (blas, error) {
 		name = os.Getenv("BOOST_BLAS")
 	}
 	if name == Gonum {
-		return blas{gonum: true}, nil
+		return blas{gonum: true, asked: true}, nil
 	}
 	opened.Lock()
 	defer opened.Unlock()
