@@ -50,6 +50,20 @@ func (m *Model) collectives(rows []profile.Row, w, room int) (lines []string) {
 	return lines
 }
 
+// allComm gives each run's communication, hidden or exposed, with what it
+// consists of, in at most room lines.
+func (m *Model) allComm(rows []profile.Row, w, room int) (lines []string) {
+	for i := range rows {
+		if all := partsOf(&rows[i]).AllComm(); all != "" {
+			lines = append(lines, layout.Cut(layout.Pad(m.label(rows[i].ID), 6)+" "+all, w, m.env.Theme.Glyphs.Ellipsis))
+		}
+	}
+	if len(lines) == 0 || room < len(lines)+1 {
+		return nil
+	}
+	return append([]string{""}, lines...)
+}
+
 // spent is what a run's mean step spends in a kind of communication.
 func (m *Model) spent(id, name string) string {
 	for _, k := range m.result.comm[id].Kinds {

@@ -52,16 +52,13 @@ func (m *Model) figures(r *profile.Row) [][2]string {
 		}
 		return text
 	}
-	wait := format.Unknown
-	if b := r.Breakdown; b != nil {
-		wait = format.Millis(number(b.CommWait))
-	}
 	return [][2]string{{"run", layout.Clean(r.ID)}, {"variant", layout.Clean(r.Variant)}, {"scheme", layout.Clean(r.Scheme)}, {"tp", fmt.Sprint(r.TP)},
 		{"steps kept", fmt.Sprint(r.Kept)}, {"steps skipped", fmt.Sprint(r.Skipped)}, {"step median ms", format.Millis(number(r.StepTimeMedian))},
 		{"95 % interval ms", interval(r.CI, 1e3, 2)}, {"step mean ms", format.Millis(number(r.StepTimeMean))}, {"step p95 ms", format.Millis(number(r.StepTimeP95))},
 		{"mean tokens/s", tokens(r)}, {"vs " + m.refName(pick.Baseline), both(r.VsFull)}, {"vs " + m.refName(pick.Vanilla), both(r.VsVanilla)},
 		{"compute alone ms", format.Millis(p.Compute)}, {"compute hiding comm ms", format.Millis(p.Hidden)}, {"exposed comm ms", format.Millis(p.Exposed)},
-		{"comm waiting ms", wait}, {"memory ms", format.Millis(p.Memory)}, {"idle ms", format.Millis(p.Idle)}, {"exposed comm", percent(exposedShare(r))},
+		{"memory ms", format.Millis(p.Memory)}, {"idle ms", format.Millis(p.Idle)}, {"exposed comm", percent(exposedShare(r))},
+		{"all comm ms", format.Millis(p.Comm)}, {"  waiting ms", format.Millis(p.Wait)}, {"  transfer ms", format.Millis(p.Transfer)},
 		{"bytes/step", size(r.CommBytesPerStep)}, {"peak memory", size(r.PeakMemory)}, {"loss", format.Digits(number(r.LossLast))}}
 }
 

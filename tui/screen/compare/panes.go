@@ -99,6 +99,7 @@ func (m *Model) drawBars(w, h int) string {
 		lines = append(lines, legend)
 	}
 	if k.of == nil {
+		lines = append(lines, m.allComm(rows, iw, ih-len(lines))...)
 		lines = append(lines, m.collectives(rows, iw, ih-len(lines))...)
 	}
 	return m.frame(paneBars, title, note, strings.Join(lines, "\n"), w, h)

@@ -19,12 +19,11 @@ type delta struct {
 	name    string
 	seconds float64
 	note    string
-	of      bool // a part of the line above, not of the sum
 }
 
 // whyParts splits the difference of two mean steps into the parts of a step.
-// The parts that are not marked "of" sum to the difference exactly: every step
-// is the sum of its parts. ok is false where a breakdown is not known.
+// They sum to the difference exactly: every step is the sum of its parts. ok is
+// false where a breakdown is not known.
 func whyParts(run, base *profile.Row) (total float64, parts []delta, ok bool) {
 	a, b := stepbar.Of(run.Breakdown), stepbar.Of(base.Breakdown)
 	if !a.Known() || !b.Known() {
@@ -42,15 +41,11 @@ func whyParts(run, base *profile.Row) (total float64, parts []delta, ok bool) {
 		}
 		return v
 	}
-	parts = []delta{{name: "exposed comm", seconds: or0(a.Exposed) - or0(b.Exposed), note: note}}
-	if chart.Finite(a.Wait) && chart.Finite(b.Wait) {
-		parts = append(parts, delta{name: "waiting", seconds: a.Wait - b.Wait, of: true},
-			delta{name: "transfer", seconds: a.Exposed - a.Wait - (b.Exposed - b.Wait), of: true})
-	}
-	parts = append(parts, delta{name: "compute alone", seconds: or0(a.Compute) - or0(b.Compute)},
-		delta{name: "compute hiding comm", seconds: or0(a.Hidden) - or0(b.Hidden)},
-		delta{name: "memory", seconds: or0(a.Memory) - or0(b.Memory)},
-		delta{name: "idle", seconds: or0(a.Idle) - or0(b.Idle)})
+	parts = []delta{{"compute alone", or0(a.Compute) - or0(b.Compute), ""},
+		{"compute hiding comm", or0(a.Hidden) - or0(b.Hidden), ""},
+		{"exposed comm", or0(a.Exposed) - or0(b.Exposed), note},
+		{"memory", or0(a.Memory) - or0(b.Memory), ""},
+		{"idle", or0(a.Idle) - or0(b.Idle), ""}}
 	return a.Sum() - b.Sum(), parts, true
 }
 
@@ -113,7 +108,7 @@ func (m *Model) explained() (profile.Row, bool) {
 	return r, ok
 }
 
-// whyLines explains the difference; whole has what its parts are made of too.
+// whyLines explains the difference; whole has all communication of the two too.
 func (m *Model) whyLines(whole bool) []string {
 	t := m.env.Theme
 	r, ok := m.explained()
@@ -139,23 +134,23 @@ func (m *Model) whyLines(whole bool) []string {
 			format.Millis(number(r.StepTimeMedian)), format.Millis(number(base.StepTimeMedian)))))
 	}
 	for _, p := range parts {
-		if p.of && !whole {
-			continue
-		}
-		indent := "  "
-		if p.of {
-			indent = "    of it "
-		}
-		line := fmt.Sprintf("%-24s %9s", indent+p.name, signedMillis(p.seconds, decimals))
+		line := fmt.Sprintf("%-24s %9s", "  "+p.name, signedMillis(p.seconds, decimals))
 		if p.note != "" {
 			line += "  " + p.note
 		}
-		if p.of {
-			line = t.Dim.Paint(line)
-		}
 		lines = append(lines, line)
 	}
-	return append(lines, fmt.Sprintf("%-24s %9s", "  sum of means", signedMillis(total, decimals)))
+	lines = append(lines, fmt.Sprintf("%-24s %9s", "  sum of means", signedMillis(total, decimals)))
+	if !whole {
+		return lines
+	}
+	// Hidden or exposed: what waits is not known to be the one or the other.
+	a, b := partsOf(&r), partsOf(&base)
+	if a.AllComm() != "" && b.AllComm() != "" {
+		lines = append(lines, t.Dim.Paint(fmt.Sprintf("  all comm %s = wait %s + transfer %s", signedMillis(a.Comm-b.Comm, decimals),
+			signedMillis(a.Wait-b.Wait, decimals), signedMillis(a.Transfer-b.Transfer, decimals))))
+	}
+	return lines
 }
 
 // whyShort is the same in one line.
@@ -174,12 +169,10 @@ func (m *Model) whyShort() string {
 	}
 	sums := map[string]float64{}
 	for _, p := range parts {
-		if !p.of {
-			sums[shortNames[p.name]] += p.seconds
-		}
+		sums[shortNames[p.name]] += p.seconds
 	}
 	decimals := decimalsFor(total)
-	text := fmt.Sprintf("%s vs %s, mean %s ms = comm %s, compute %s, idle %s", m.label(r.ID), name, signedMillis(total, decimals),
+	text := fmt.Sprintf("%s vs %s, mean %s ms = exposed %s, compute %s, idle %s", m.label(r.ID), name, signedMillis(total, decimals),
 		signedMillis(sums["comm"], decimals), signedMillis(sums["compute"], decimals), signedMillis(sums["idle"], decimals))
 	if opposed(&r, &base, total) {
 		text = m.env.Theme.Warn.Paint(m.env.Theme.Glyphs.Warn+" medians: the opposite") + "  " + text

@@ -104,7 +104,8 @@ func (r *rankStat) fromHealth(l *record.HealthLine, host string, cores float64) 
 // partsOf is the mean step of several ranks' last steps. Its parts sum to the
 // mean step time exactly as those of every line do.
 func partsOf(ranks [][]record.StepLine) (p stepbar.Parts, steps int) {
-	var compute, hidden, exposed, memory, idle, wait mean
+	var compute, hidden, exposed, memory, idle, comm, wait mean
+	known := true // of every line, what its communication consists of
 	for _, lines := range ranks {
 		steps = max(steps, len(lines))
 		for i := range lines {
@@ -118,12 +119,17 @@ func partsOf(ranks [][]record.StepLine) (p stepbar.Parts, steps int) {
 			exposed.add(float64(l.ExposedNanos))
 			memory.add(float64(max(0, l.MemNanos)))
 			idle.add(float64(l.IdleNanos))
-			if l.WaitNanos >= 0 {
-				wait.add(float64(min(l.WaitNanos, l.ExposedNanos)))
-			}
+			known = known && l.CommNanos >= 0 && l.WaitNanos >= 0
+			comm.add(float64(l.CommNanos))
+			wait.add(float64(l.WaitNanos))
 		}
 	}
 	const second = 1e9
-	return stepbar.Parts{Compute: compute.value() / second, Hidden: hidden.value() / second, Exposed: exposed.value() / second,
-		Memory: memory.value() / second, Idle: idle.value() / second, Wait: wait.value() / second}, steps
+	p = stepbar.Unknown()
+	p.Compute, p.Hidden, p.Exposed = compute.value()/second, hidden.value()/second, exposed.value()/second
+	p.Memory, p.Idle = memory.value()/second, idle.value()/second
+	if known {
+		p.Comm, p.Wait, p.Transfer = comm.value()/second, wait.value()/second, (comm.value()-wait.value())/second
+	}
+	return p, steps
 }

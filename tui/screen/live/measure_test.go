@@ -19,7 +19,8 @@ func TestThePartsSumToTheMeanStep(t *testing.T) {
 				l := record.NewStepLine(step)
 				l.ComputeNanos, l.ExposedNanos, l.MemNanos, l.IdleNanos = rng.Int64N(1e9), rng.Int64N(1e9), rng.Int64N(1e6), rng.Int64N(1e8)
 				l.OverlapNanos = rng.Int64N(l.ComputeNanos + 1)
-				l.WaitNanos = rng.Int64N(2e9)
+				l.CommNanos = l.ExposedNanos + l.OverlapNanos
+				l.WaitNanos = rng.Int64N(l.CommNanos + 1)
 				l.WallNanos = l.ComputeNanos + l.ExposedNanos + l.MemNanos + l.IdleNanos
 				wall.add(float64(l.WallNanos) / 1e9)
 				lines = append(lines, l)
@@ -30,8 +31,8 @@ func TestThePartsSumToTheMeanStep(t *testing.T) {
 		if d := math.Abs(p.Sum() - wall.value()); d > 1e-9 {
 			t.Fatalf("parts sum to %v, the mean step is %v", p.Sum(), wall.value())
 		}
-		if p.Wait > p.Exposed || p.Wait < 0 {
-			t.Fatalf("waiting %v of %v exposed", p.Wait, p.Exposed)
+		if d := math.Abs(p.Comm - p.Wait - p.Transfer); d > 1e-9 || math.Abs(p.Comm-p.Exposed-p.Hidden) > 1e-9 {
+			t.Fatalf("communication %v is not waiting %v and transfer %v, or exposed %v and hidden %v", p.Comm, p.Wait, p.Transfer, p.Exposed, p.Hidden)
 		}
 	}
 	if p, n := partsOf(nil); p.Known() || n != 0 {

@@ -86,8 +86,9 @@ func (m *Model) partsTable() []string {
 	}
 	lines := []string{fmt.Sprintf("%s: mean over ranks and the last %d steps, up to step %d, ms", layout.Clean(m.run.ID), s.steps, s.newest.Step), "",
 		row("compute alone", p.Compute), row("compute hiding communication", p.Hidden), row("exposed communication", p.Exposed),
-		row("  waiting for other ranks", p.Wait), row("  transfer", p.Exposed-p.Wait), row("memory alone", p.Memory), row("idle", p.Idle),
-		row("step", p.Sum()), "", "The five parts sum to the step. Hidden communication is inside compute.", ""}
+		row("memory alone", p.Memory), row("idle", p.Idle), row("step", p.Sum()), "", "The five parts sum to the step.", "",
+		row("all communication", p.Comm), row("  waiting for other ranks", p.Wait), row("  transfer", p.Transfer), "",
+		"Of it, what is not exposed is hidden by compute.", ""}
 	return append(lines, collectiveTable(s)...)
 }
 

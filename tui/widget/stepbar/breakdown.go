@@ -18,7 +18,7 @@ func Of(b *compare.Breakdown) Parts {
 	}
 	p.Compute, p.Hidden = value(b.Compute)-overlap, overlap
 	p.Exposed, p.Memory, p.Idle = value(b.CommExposed), value(b.Memory), value(b.Idle)
-	p.Wait = math.Min(value(b.CommWait), p.Exposed)
+	p.Comm, p.Wait, p.Transfer = value(b.Comm), value(b.CommWait), value(b.CommTransfer)
 	return p
 }
 

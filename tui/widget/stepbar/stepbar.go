@@ -17,13 +17,15 @@ import (
 // the step. Unknown parts are NaN and draw nothing.
 type Parts struct {
 	Compute, Hidden, Exposed, Memory, Idle float64
-	Wait                                   float64 // part of Exposed that waited for other ranks; NaN unknown
+	// All communication, hidden or exposed, and what it consists of. Neither is
+	// known of the exposed part alone. NaN unknown.
+	Comm, Wait, Transfer float64
 }
 
 // Unknown has no known part.
 func Unknown() Parts {
 	nan := math.NaN()
-	return Parts{nan, nan, nan, nan, nan, nan}
+	return Parts{nan, nan, nan, nan, nan, nan, nan, nan}
 }
 
 func (p Parts) list() [5]float64 {
@@ -77,9 +79,18 @@ func Legend(t theme.Theme, p Parts, w int) string {
 	return ""
 }
 
-// Values writes the parts in milliseconds behind their glyphs, on as many
-// lines of w cells as they need; below 50 cells, as one line of figures over a
-// legend.
+// AllComm says what all communication of the step consists of, in the words of
+// every screen; "" where that is not known.
+func (p Parts) AllComm() string {
+	if !chart.Finite(p.Comm) || !chart.Finite(p.Wait) || !chart.Finite(p.Transfer) {
+		return ""
+	}
+	return "all comm " + format.Millis(p.Comm) + " = wait " + format.Millis(p.Wait) + " + transfer " + format.Millis(p.Transfer)
+}
+
+// Values writes the parts in milliseconds behind their glyphs, and all
+// communication, on as many lines of w cells as they need; below 50 cells, as
+// one line of figures over a legend, then all communication.
 func (p Parts) Values(t theme.Theme, w int) []string {
 	if w < 50 {
 		return p.short(t, w)
@@ -91,10 +102,10 @@ func (p Parts) Values(t theme.Theme, w int) []string {
 			continue
 		}
 		word := part.Style.Paint(part.Glyph) + " " + names[i][0] + " " + format.Millis(v)
-		if i == 2 && chart.Finite(p.Wait) && v > 0 {
-			word += " (wait " + format.Millis(p.Wait) + ", transfer " + format.Millis(max(0, v-p.Wait)) + ")"
-		}
 		words = append(words, word)
+	}
+	if all := p.AllComm(); all != "" {
+		words = append(words, all)
 	}
 	return wrap(words, w)
 }
@@ -110,7 +121,16 @@ func (p Parts) short(t theme.Theme, w int) []string {
 		figures = append(figures, glyph+" "+format.Digits(v*1e3))
 		legend = append(legend, glyph+names[i][1])
 	}
-	return []string{layout.Cut(strings.Join(figures, " "), w, ""), layout.Cut(strings.Join(legend, " "), w, "")}
+	lines := []string{layout.Cut(strings.Join(figures, " "), w, ""), layout.Cut(strings.Join(legend, " "), w, "")}
+	if all := p.AllComm(); all != "" {
+		if layout.Width(all) > w {
+			all = strings.TrimPrefix(all, "all ")
+		}
+		for _, line := range layout.Wrap(all, w) {
+			lines = append(lines, layout.Cut(line, w, ""))
+		}
+	}
+	return lines
 }
 
 // wrap puts words on lines of at most w cells; a word that is too long is cut.
