@@ -22,7 +22,8 @@ type showView struct {
 	Predicted  *runner.Predicted     `json:"predicted,omitempty"`
 	Versions   runner.Versions       `json:"versions"`
 	Hosts      []string              `json:"hosts"`
-	Argv       []string              `json:"argv,omitempty"`
+	Argv       []string              `json:"argv,omitempty"`  // what started it
+	Command    []string              `json:"command"`         // what starts the same again
 	After      string                `json:"after,omitempty"` // run whose end it waits or waited for
 	Ranks      []protocol.ExitRecord `json:"ranks"`
 	Summary    json.RawMessage       `json:"summary,omitempty"`
@@ -39,7 +40,8 @@ func newShow(a *app) *cobra.Command {
 				return err
 			}
 			v := showView{runView: viewOf(in), Experiment: in.Run.Experiment, Predicted: in.Run.Predicted, Versions: in.Run.Versions,
-				Hosts: in.Run.Hosts, Argv: in.Run.Argv, After: in.Run.After, Ranks: []protocol.ExitRecord{}, began: in.Began()}
+				Hosts: in.Run.Hosts, Argv: in.Run.Argv, Command: append([]string{"boost-tui", "run"}, in.Run.Experiment.Flags()...),
+				After: in.Run.After, Ranks: []protocol.ExitRecord{}, began: in.Began()}
 			if in.Result != nil {
 				v.Summary = in.Result.Summary
 			}
@@ -88,7 +90,7 @@ func (a *app) printShow(v showView) error {
 	line("hosts", strings.Join(v.Hosts, ", "))
 	line("tags", strings.Join(v.Tags, ", "))
 	line("note", v.Note)
-	line("command", format.Shell(v.Argv))
+	line("command", format.Shell(v.Command))
 	line("folder", v.Dir)
 	if err := w.Flush(); err != nil {
 		return err
@@ -97,11 +99,11 @@ func (a *app) printShow(v showView) error {
 		if e.OK() {
 			continue
 		}
-		how := fmt.Sprintf("exit code %d", e.Code)
-		if e.Signal != "" {
-			how = e.Signal
+		how := howEnded(v.State, e)
+		if e.Cause != "" {
+			how += ": " + e.Cause
 		}
-		if err := a.print("\nrank %d: %s: %s\n", e.Rank, runner.Clean(how), runner.Clean(e.Cause)); err != nil {
+		if err := a.print("\nrank %d: %s\n", e.Rank, runner.Clean(how)); err != nil {
 			return err
 		}
 		if e.Step > 0 || e.Operation != "" {
@@ -116,4 +118,16 @@ func (a *app) printShow(v showView) error {
 		}
 	}
 	return nil
+}
+
+// howEnded says how a rank ended that did not end well: of a run that was cancelled, one that stopped as it was told to
+// did not fail.
+func howEnded(state string, e protocol.ExitRecord) string {
+	switch {
+	case e.Signal != "":
+		return e.Signal
+	case state == string(runner.Cancelled) && e.Code == protocol.CodeCancelled:
+		return "cancelled"
+	}
+	return fmt.Sprintf("exit code %d", e.Code)
 }
