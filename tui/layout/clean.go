@@ -46,6 +46,7 @@ func Clean(s string) string {
 // plain maps the signs that the screens use to their nearest ASCII; all are one
 // cell wide on both sides.
 var plain = map[rune]rune{'–': '-', '—': '-', '−': '-', '×': 'x', '…': '~', '·': '.', '←': '<', '→': '>', '↑': '^', '↓': 'v',
+	'≠': '!', '━': '=', '╍': '-', '▀': '^', '▄': '_',
 	'‹': '<', '›': '>', '▸': '>', '≥': '>', '≤': '<', '±': '~', '│': '|', '─': '-', '✓': '+', '✗': 'x', '▏': '_', '▒': '-', '█': '#'}
 
 // ASCII replaces everything beyond 0x7e by its nearest ASCII sign or a

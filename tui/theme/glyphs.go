@@ -12,6 +12,9 @@ type Glyphs struct {
 	H, V, TopLeft, TopRight, BottomLeft, BottomRight string
 	// Small signs.
 	Cursor, Mark, Baseline, Vanilla, Up, Down, Left, Right, Ellipsis, Dash, Times, Check, Cross, Warn, Dot, Caret string
+	// Blocked is glued to a choice that cannot be made, Differs stands for a ratio that cannot be given: both may be
+	// several cells wide, and must read as signs and not as letters.
+	Blocked, Differs string
 	// Bars: full cell, empty cell and eighths from 1/8 to 7/8 (empty in ASCII).
 	Full, Empty string
 	Eighths     []string
@@ -28,6 +31,7 @@ var unicodeGlyphs = Glyphs{
 	H: "─", V: "│", TopLeft: "┌", TopRight: "┐", BottomLeft: "└", BottomRight: "┘",
 	Cursor: "▸", Mark: "●", Baseline: "B", Vanilla: "V", Up: "▲", Down: "▼", Left: "‹", Right: "›",
 	Ellipsis: "…", Dash: "–", Times: "×", Check: "✓", Cross: "✗", Warn: "!", Dot: "·", Caret: "▏",
+	Blocked: "✗", Differs: "≠",
 	Full: "█", Empty: "░", Eighths: []string{"▏", "▎", "▍", "▌", "▋", "▊", "▉"},
 	Spark: []string{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"},
 	AxisV: "│", AxisTick: "┤", AxisCorner: "└", AxisH: "─", CursorV: "┆",
@@ -39,6 +43,7 @@ var asciiGlyphs = Glyphs{
 	H: "-", V: "|", TopLeft: "+", TopRight: "+", BottomLeft: "+", BottomRight: "+",
 	Cursor: ">", Mark: "*", Baseline: "B", Vanilla: "V", Up: "^", Down: "v", Left: "<", Right: ">",
 	Ellipsis: "~", Dash: "-", Times: "x", Check: "+", Cross: "x", Warn: "!", Dot: ".", Caret: "_",
+	Blocked: "[x]", Differs: "!=",
 	Full: "#", Empty: ".", Spark: []string{"_", ".", "-", "=", "+", "*", "#"},
 	AxisV: "|", AxisTick: "+", AxisCorner: "+", AxisH: "-", CursorV: ":",
 }

@@ -11,6 +11,7 @@ import (
 	"boost-tui/tui/msg"
 	"boost-tui/tui/screen/runs"
 	"boost-tui/tui/testkit"
+	"boost-tui/tui/theme"
 )
 
 // With a baseline the list shows what profiler/compare says of each run that is over, and nothing of its own.
@@ -57,6 +58,13 @@ func TestSpeedupColumn(t *testing.T) {
 	d.Send(msg.References{})
 	if strings.Contains(d.Text(), "vs full") {
 		t.Error("the column stays without a baseline")
+	}
+	env.Theme = theme.New(theme.Options{Plain: true, ASCII: true})
+	ascii := testkit.NewDriver(t, 120, 36, app.Options{Env: env, Screens: testkit.One(runs.New())})
+	ascii.View() // says how many runs are seen
+	ascii.Press("G", "b")
+	if text := ascii.Text(); !strings.Contains(text, "!=") {
+		t.Errorf("no != in\n%s", text)
 	}
 }
 

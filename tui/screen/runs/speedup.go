@@ -96,7 +96,7 @@ func (m *Model) speedupCell(t theme.Theme, r run) table.Cell {
 	case row == nil || row.VsFull == nil:
 		return table.Cell{Text: t.Glyphs.Dash}
 	case !row.Comparable:
-		return table.Cell{Text: "≠", Style: t.Warn}
+		return table.Cell{Text: t.Glyphs.Differs, Style: t.Warn}
 	}
 	cell := table.Cell{Text: fmt.Sprintf("%.2f%s", row.VsFull.Ratio, t.Glyphs.Times)}
 	switch row.VsFull.Verdict {

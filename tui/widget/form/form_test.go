@@ -46,6 +46,10 @@ func TestPicker(t *testing.T) {
 	if !strings.Contains(text, "✗c") || !strings.Contains(text, "▸b") {
 		t.Errorf("the blocked choice or the present one is not marked:\n%s", text)
 	}
+	ascii := theme.New(theme.Options{Dark: true, Profile: termenv.Ascii, Plain: true, ASCII: true})
+	if text := ansi.Strip(f.View(ascii, 60, 5, true)); !strings.Contains(text, "[x]c") {
+		t.Errorf("the sign of a blocked choice reads as a letter of it:\n%s", text)
+	}
 }
 
 func TestTyping(t *testing.T) {

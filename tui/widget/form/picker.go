@@ -14,7 +14,7 @@ func picker(t theme.Theme, field Field, focused bool, room int) string {
 	for i, o := range options {
 		texts[i] = o.Value
 		if o.Blocked != "" {
-			texts[i], styles[i] = t.Glyphs.Cross+o.Value, t.Blocked
+			texts[i], styles[i] = t.Glyphs.Blocked+o.Value, t.Blocked
 		}
 		if i == at {
 			texts[i], styles[i] = t.Glyphs.Cursor+texts[i], t.Accent
