@@ -135,7 +135,7 @@ func (a *app) printDemo(s *runner.Store, r demoResult) error {
 	return a.print(`
 Two ranks of one machine communicate through memory, so times say little about a cluster here; bytes do.
 The runs are kept in %s. Next:
-  boost-tui                     the same in the UI (3 Compare, 5 Runs)
+  boost-tui                     the same in the UI: 3 Compare (0 there, if you chose other runs before)
   boost-tui compare%s
   boost-tui export --to demo-csv%s
 `, s.Root, ids, ids)
