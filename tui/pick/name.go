@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"boost-tui/experiment"
+	"boost-tui/profiler/compare"
+	"boost-tui/tui/format"
 	"boost-tui/tui/layout"
 )
 
@@ -43,6 +45,27 @@ func Against(role Role, scheme, label string) string {
 		name = roles[role].other + " " + name
 	}
 	return name
+}
+
+// Ratio writes a speed-up for all screens in the same way: in parentheses where
+// no verdict can be given, because one of the two runs is too short, ran beside
+// another or is not comparable; with ~ where the test finds no difference. own
+// is that of a reference over itself. sure reports whether a verdict stands
+// behind it: the others are drawn dim.
+func Ratio(s *compare.Speedup, own bool, times, unknown string) (text string, sure bool) {
+	if s == nil {
+		return unknown, false
+	}
+	text = format.Ratio(s.Ratio, times)
+	switch {
+	case own:
+		return text, true
+	case s.Verdict == "":
+		return "(" + text + ")", false
+	case s.Verdict == "~":
+		return "~" + text, false
+	}
+	return text, true
 }
 
 // Head is Against as the head of a narrow column: "full", "base", "van", "ref".

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	profile "boost-tui/profiler/compare"
 	"boost-tui/runner"
 	"boost-tui/tui/pick"
 	"boost-tui/tui/testkit"
@@ -55,6 +56,21 @@ func TestBesideAndDifferences(t *testing.T) {
 	all, against := pick.Differences(full, odd)
 	if len(all) < 3 || !against["seq"] || against["scheme"] {
 		t.Errorf("%v, against %v", all, against)
+	}
+}
+
+// A ratio without a verdict is told from one that is no difference.
+func TestRatio(t *testing.T) {
+	for _, c := range []struct {
+		s    *profile.Speedup
+		own  bool
+		want string
+		sure bool
+	}{{nil, false, "–", false}, {&profile.Speedup{Ratio: 1}, true, "1.00×", true}, {&profile.Speedup{Ratio: 2}, false, "(2.00×)", false},
+		{&profile.Speedup{Ratio: 1.01, Verdict: "~"}, false, "~1.01×", false}, {&profile.Speedup{Ratio: 2, Verdict: "faster"}, false, "2.00×", true}} {
+		if text, sure := pick.Ratio(c.s, c.own, "×", "–"); text != c.want || sure != c.sure {
+			t.Errorf("%+v: %q, %v", c.s, text, sure)
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	profile "boost-tui/profiler/compare"
 	"boost-tui/tui/chart"
 	"boost-tui/tui/format"
+	"boost-tui/tui/pick"
 )
 
 func tokens(r *profile.Row) string {
@@ -37,16 +38,30 @@ func interval(ci []float64, scale float64, decimals int) string {
 	return fmt.Sprintf("[%.*f, %.*f]", decimals, ci[0]*scale, decimals, ci[1]*scale)
 }
 
-// speedup writes a ratio; ~ says that it proves nothing.
-func speedup(s *profile.Speedup, times string) string {
-	if s == nil {
+// over is a row's speed-up over the reference of a role.
+func over(r *profile.Row, role pick.Role) *profile.Speedup {
+	if role == pick.Vanilla {
+		return r.VsVanilla
+	}
+	return r.VsFull
+}
+
+// speedup writes a row's ratio over the reference of a role.
+func (m *Model) speedup(r *profile.Row, role pick.Role) (text string, sure bool) {
+	own := r.ID == [2]string{m.result.table.Baseline, m.result.table.Vanilla}[role]
+	return pick.Ratio(over(r, role), own, m.env.Theme.Glyphs.Times, format.Unknown)
+}
+
+// loss writes the last loss, with a sign where it is that of other work than
+// the baseline's.
+func (m *Model) loss(r *profile.Row) string {
+	if r.LossLast == nil {
 		return format.Unknown
 	}
-	text := format.Ratio(s.Ratio, times)
-	if s.Verdict == "~" {
-		text = "~" + text
+	if !r.LossMatches {
+		return m.env.Theme.Glyphs.Differs + chart.Value(*r.LossLast)
 	}
-	return text
+	return chart.Value(*r.LossLast)
 }
 
 func speedupCI(s *profile.Speedup) string {

@@ -40,10 +40,11 @@ func (m *Model) copyTable(string) tea.Cmd {
 
 // figures lists everything that is known of a row, name and value.
 func (m *Model) figures(r *profile.Row) [][2]string {
-	t := m.env.Theme
 	p := stepbar.Of(r.Breakdown)
-	both := func(s *profile.Speedup) string {
-		text := strings.TrimSpace(speedup(s, t.Glyphs.Times) + " " + speedupCI(s))
+	both := func(role pick.Role) string {
+		s := over(r, role)
+		text, _ := m.speedup(r, role)
+		text = strings.TrimSpace(text + " " + speedupCI(s))
 		if s != nil && s.Verdict != "" {
 			text += " " + s.Verdict
 			if s.P != nil {
@@ -55,11 +56,11 @@ func (m *Model) figures(r *profile.Row) [][2]string {
 	return [][2]string{{"run", layout.Clean(r.ID)}, {"variant", layout.Clean(r.Variant)}, {"scheme", layout.Clean(r.Scheme)}, {"tp", fmt.Sprint(r.TP)},
 		{"steps kept", fmt.Sprint(r.Kept)}, {"steps skipped", fmt.Sprint(r.Skipped)}, {"step median ms", format.Millis(number(r.StepTimeMedian))},
 		{"95 % interval ms", interval(r.CI, 1e3, 2)}, {"step mean ms", format.Millis(number(r.StepTimeMean))}, {"step p95 ms", format.Millis(number(r.StepTimeP95))},
-		{"mean tokens/s", tokens(r)}, {"vs " + m.refName(pick.Baseline), both(r.VsFull)}, {"vs " + m.refName(pick.Vanilla), both(r.VsVanilla)},
+		{"mean tokens/s", tokens(r)}, {"vs " + m.refName(pick.Baseline), both(pick.Baseline)}, {"vs " + m.refName(pick.Vanilla), both(pick.Vanilla)},
 		{"compute alone ms", format.Millis(p.Compute)}, {"compute hiding comm ms", format.Millis(p.Hidden)}, {"exposed comm ms", format.Millis(p.Exposed)},
 		{"memory ms", format.Millis(p.Memory)}, {"idle ms", format.Millis(p.Idle)}, {"exposed comm", percent(exposedShare(r))},
 		{"all comm ms", format.Millis(p.Comm)}, {"  waiting ms", format.Millis(p.Wait)}, {"  transfer ms", format.Millis(p.Transfer)},
-		{"bytes/step", size(r.CommBytesPerStep)}, {"peak memory", size(r.PeakMemory)}, {"loss", format.Digits(number(r.LossLast))}}
+		{"bytes/step", size(r.CommBytesPerStep)}, {"peak memory", size(r.PeakMemory)}, {"loss", m.loss(r)}}
 }
 
 // refName is how the reference of a role is called, or the role where there is

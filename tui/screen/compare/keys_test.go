@@ -49,7 +49,7 @@ func TestIncomparableAndShortRunsAreMarkedAndNotBest(t *testing.T) {
 	short.ID, short.Steps, short.Wall = "20261129-143001-tiny-cola-btp-tp4-tuvw", 12, 0.05
 	d, store := start(t, 120, 36, append(three(t), odd, short)...)
 	d.Send(compareAll(store))
-	has(t, d.Text(), "≠ #pqrs", "~ #tuvw", "best: #jkmn", "micro-batch 4 instead of 8")
+	has(t, d.Text(), "≠ #pqrs", "~ #tuvw", "no verdict: #tuvw is short", "micro-batch 4 instead of 8")
 	d.Press("i")
 	has(t, d.Text(), "is short")
 }

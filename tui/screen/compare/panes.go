@@ -159,12 +159,7 @@ func (m *Model) speedBars(w int) []string {
 	t := m.env.Theme
 	rows := m.ordered()
 	role, _ := m.speedBase()
-	of := func(r *profile.Row) float64 {
-		if role == pick.Vanilla {
-			return ratio(r.VsVanilla)
-		}
-		return ratio(r.VsFull)
-	}
+	of := func(r *profile.Row) float64 { return ratio(over(r, role)) }
 	most := 1.0
 	for i := range rows {
 		if v := of(&rows[i]); chart.Finite(v) {
@@ -172,19 +167,22 @@ func (m *Model) speedBars(w int) []string {
 		}
 	}
 	const labelW = 11
-	bar := max(4, w-labelW-9)
+	bar := max(4, w-labelW-11)
 	var lines []string
 	for i := range rows {
 		r := &rows[i]
 		v := of(r)
-		value := format.Ratio(v, t.Glyphs.Times)
+		value, sure := m.speedup(r, role)
 		switch {
 		case !r.Comparable:
 			value = m.sign(r) + value
 		case beside(r):
 			value = t.Glyphs.Warn + value
 		}
-		lines = append(lines, m.rowLabel(r, labelW)+" "+m.speedBar(v, most, bar)+" "+layout.PadLeft(value, 7))
+		if value = layout.PadLeft(value, 9); !sure {
+			value = t.Dim.Paint(value)
+		}
+		lines = append(lines, m.rowLabel(r, labelW)+" "+m.speedBar(v, most, bar)+" "+value)
 	}
 	return lines
 }

@@ -8,7 +8,6 @@ import (
 
 	profile "boost-tui/profiler/compare"
 	"boost-tui/profiler/stats"
-	"boost-tui/tui/chart"
 	"boost-tui/tui/format"
 	"boost-tui/tui/layout"
 	"boost-tui/tui/pick"
@@ -23,9 +22,9 @@ func columns() []table.Column {
 		{ID: "run", Title: "run", Width: 6}, {ID: "variant", Title: "variant", Width: 7}, {ID: "scheme", Title: "scheme", Width: 9},
 		{ID: "tp", Title: "tp", Width: 2, Right: true, Drop: 5}, {ID: "rank", Title: "r", Width: 4, Right: true, Drop: 6},
 		{ID: "step", Title: "step ms", Width: 7, Right: true}, {ID: "ci", Title: "95 % interval", Width: 14, Drop: 4}, {ID: "p95", Title: "p95", Width: 7, Right: true, Drop: 7},
-		{ID: "tokens", Title: "tok/s", Width: 7, Right: true, Drop: 3}, {ID: "full", Title: "vs full", Width: 7, Right: true}, {ID: "fullci", Title: "interval", Width: 12, Drop: 9},
-		{ID: "vanilla", Title: "vs van", Width: 6, Right: true}, {ID: "vanillaci", Title: "interval", Width: 12, Drop: 8}, {ID: "exposed", Title: "exp.comm", Width: 8, Right: true, Drop: 1},
-		{ID: "bytes", Title: "bytes", Width: 8, Right: true, Drop: 2}, {ID: "memory", Title: "memory", Width: 8, Right: true, Drop: 2}, {ID: "loss", Title: "loss", Width: 6, Right: true, Drop: 2},
+		{ID: "tokens", Title: "tok/s", Width: 7, Right: true, Drop: 3}, {ID: "full", Title: "vs full", Width: 8, Right: true}, {ID: "fullci", Title: "interval", Width: 12, Drop: 9},
+		{ID: "vanilla", Title: "vs van", Width: 8, Right: true}, {ID: "vanillaci", Title: "interval", Width: 12, Drop: 8}, {ID: "exposed", Title: "exp.comm", Width: 8, Right: true, Drop: 1},
+		{ID: "bytes", Title: "bytes", Width: 8, Right: true, Drop: 2}, {ID: "memory", Title: "memory", Width: 8, Right: true, Drop: 2}, {ID: "loss", Title: "loss", Width: 7, Right: true, Drop: 2},
 		{ID: "n", Title: "n", Width: 4, Right: true, Drop: 10},
 	}
 }
@@ -170,21 +169,21 @@ func weak(r *profile.Row) bool { return r.Short || r.Kept < stats.VerdictSteps }
 
 func (m *Model) tableRow(r *profile.Row) table.Row {
 	t := m.env.Theme
-	dim := table.Cell{}.Style
-	if weak(r) || beside(r) || !r.Comparable {
-		dim = t.Dim
-	}
+	doubt := weak(r) || beside(r) || !r.Comparable
 	in, _ := m.info(r.ID)
 	rank := t.Glyphs.Dash
 	if k := in.Run.Experiment.Model.Rank; k > 0 {
 		rank = strconv.Itoa(k)
 	}
 	cell := func(s string) table.Cell { return table.Cell{Text: s} }
-	grey := func(s string) table.Cell { return table.Cell{Text: s, Style: dim} }
-	loss := format.Unknown
-	if r.LossLast != nil {
-		loss = chart.Value(*r.LossLast)
+	grey := func(s string, dim bool) table.Cell {
+		if !dim {
+			return cell(s)
+		}
+		return table.Cell{Text: s, Style: t.Dim}
 	}
+	full, fullSure := m.speedup(r, pick.Baseline)
+	vanilla, vanillaSure := m.speedup(r, pick.Vanilla)
 	step := format.Millis(number(r.StepTimeMedian))
 	if beside(r) {
 		step = t.Glyphs.Warn + step
@@ -194,9 +193,9 @@ func (m *Model) tableRow(r *profile.Row) table.Row {
 		name += " " + t.Glyphs.Running
 	}
 	return table.Row{ID: r.ID, Sign: m.sign(r), Cells: []table.Cell{cell(name), cell(layout.Clean(r.Variant)), cell(layout.Clean(r.Scheme)), cell(strconv.Itoa(r.TP)), cell(rank),
-		cell(step), grey(interval(r.CI, 1e3, 1)), cell(format.Millis(number(r.StepTimeP95))), cell(tokens(r)),
-		grey(speedup(r.VsFull, t.Glyphs.Times)), grey(speedupCI(r.VsFull)), grey(speedup(r.VsVanilla, t.Glyphs.Times)), grey(speedupCI(r.VsVanilla)),
-		cell(percent(exposedShare(r))), cell(size(r.CommBytesPerStep)), cell(size(r.PeakMemory)), cell(loss), cell(strconv.Itoa(r.Kept) + m.shortMark(r))}}
+		cell(step), grey(interval(r.CI, 1e3, 1), doubt), cell(format.Millis(number(r.StepTimeP95))), cell(tokens(r)),
+		grey(full, !fullSure), grey(speedupCI(r.VsFull), !fullSure), grey(vanilla, !vanillaSure), grey(speedupCI(r.VsVanilla), !vanillaSure),
+		cell(percent(exposedShare(r))), cell(size(r.CommBytesPerStep)), cell(size(r.PeakMemory)), cell(m.loss(r)), cell(strconv.Itoa(r.Kept) + m.shortMark(r))}}
 }
 
 // beside reports whether other runs of the host ran at the same time, so that
@@ -229,43 +228,4 @@ func (m *Model) shortMark(r *profile.Row) string {
 		return "~"
 	}
 	return ""
-}
-
-// best is the fastest row of those that can be compared, have enough steps and
-// ran alone. It is one only where a verdict says that it is faster than a
-// reference, or a reference itself that others were found slower than.
-func (m *Model) best() (profile.Row, bool) {
-	sound := func(r *profile.Row) bool { return r.Comparable && !weak(r) && !beside(r) }
-	best, ok := m.fastest(sound)
-	if !ok {
-		return best, false
-	}
-	if proven(best.VsFull) || proven(best.VsVanilla) {
-		return best, true
-	}
-	for i := range m.result.table.Rows {
-		r := &m.result.table.Rows[i]
-		if best.ID == m.result.table.Baseline && r.VsFull != nil && r.VsFull.Verdict == "slower" ||
-			best.ID == m.result.table.Vanilla && r.VsVanilla != nil && r.VsVanilla.Verdict == "slower" {
-			return best, true
-		}
-	}
-	return best, false
-}
-
-// proven reports whether a speed-up is more than chance.
-func proven(s *profile.Speedup) bool { return s != nil && s.Verdict == "faster" }
-
-// fastest is the row with the least median of those that count, where there is
-// another one to be faster than.
-func (m *Model) fastest(counts func(*profile.Row) bool) (best profile.Row, found bool) {
-	for _, r := range m.result.table.Rows {
-		if r.StepTimeMedian == nil || !counts(&r) {
-			continue
-		}
-		if !found || *r.StepTimeMedian < *best.StepTimeMedian {
-			best, found = r, true
-		}
-	}
-	return best, found && len(m.result.table.Rows) > 1
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	profile "boost-tui/profiler/compare"
 	"boost-tui/tui/format"
 	"boost-tui/tui/keys"
 	"boost-tui/tui/layout"
@@ -164,31 +163,6 @@ func (m *Model) shared(notes []string) (lines []string) {
 		lines = append(lines, line+" is short"+said)
 	}
 	return lines
-}
-
-// bestLine names the best run with the speed-ups that are more than chance; it
-// claims nothing where no run has a verdict.
-func (m *Model) bestLine() string {
-	t := m.env.Theme
-	best, ok := m.best()
-	if !ok {
-		if len(m.result.table.Rows) < 2 {
-			return ""
-		}
-		return t.Dim.Paint("no verdict: no run is proven faster than a reference")
-	}
-	text := fmt.Sprintf("best: %s %s %s", m.label(best.ID), layout.Clean(best.Variant), layout.Clean(best.Scheme))
-	for role, s := range [2]*profile.Speedup{best.VsFull, best.VsVanilla} {
-		ref, name, head, ok := m.reference(pick.Role(role))
-		if !ok || ref.ID == best.ID || !proven(s) {
-			continue
-		}
-		if m.drawn.W < 100 {
-			name = head
-		}
-		text += "  " + speedup(s, t.Glyphs.Times) + " " + speedupCI(s) + " vs " + name
-	}
-	return t.Good.Paint(text)
 }
 
 // drawTable frames the table with its notes.

@@ -97,7 +97,7 @@ func (m *Model) explained() (profile.Row, bool) {
 	if ok && r.ID != m.result.table.Baseline && r.ID != m.result.table.Vanilla {
 		return r, true
 	}
-	if best, found := m.best(); found && best.ID != m.result.table.Vanilla && best.ID != m.result.table.Baseline {
+	if best, _, found := m.best(); found && best.ID != m.result.table.Vanilla && best.ID != m.result.table.Baseline {
 		return best, true
 	}
 	for _, other := range m.ordered() {
@@ -172,7 +172,7 @@ func (m *Model) whyShort() string {
 		sums[shortNames[p.name]] += p.seconds
 	}
 	decimals := decimalsFor(total)
-	text := fmt.Sprintf("%s vs %s, mean %s ms = exposed %s, compute %s, idle %s", m.label(r.ID), name, signedMillis(total, decimals),
+	text := fmt.Sprintf("%s vs %s, mean %s ms: exposed %s compute %s idle %s", m.label(r.ID), name, signedMillis(total, decimals),
 		signedMillis(sums["comm"], decimals), signedMillis(sums["compute"], decimals), signedMillis(sums["idle"], decimals))
 	if opposed(&r, &base, total) {
 		text = m.env.Theme.Warn.Paint(m.env.Theme.Glyphs.Warn+" medians: the opposite") + "  " + text

@@ -12,7 +12,6 @@ import (
 	"boost-tui/runner"
 	"boost-tui/tui/chart"
 	"boost-tui/tui/feed"
-	"boost-tui/tui/format"
 	"boost-tui/tui/layout"
 	"boost-tui/tui/pick"
 	"boost-tui/tui/widget/stepbar"
@@ -31,7 +30,6 @@ type reference struct {
 	speed          *compare.Speedup
 	why            string // there is no speed-up
 	doubt          string // why the speed-up is no verdict
-	beside         bool   // one of the two ran beside another run, which slowed it
 }
 
 // comparing is what a comparison was about: another one is due when it changes.
@@ -133,10 +131,10 @@ func readReferences(ctx context.Context, run runner.Info, infos []runner.Info) (
 		}
 		if own != nil {
 			r.speed = [2]*compare.Speedup{own.VsFull, own.VsVanilla}[i]
-			r.why, r.beside = unproven(in, run, row, own), len(own.Overlapped)+len(row.Overlapped) > 0
+			r.why = unproven(in, run, row, own)
 			switch {
 			case r.why != "":
-			case r.beside:
+			case len(own.Overlapped)+len(row.Overlapped) > 0:
 				r.doubt = "beside others"
 			case own.Short || row.Short:
 				r.doubt = "short"
@@ -174,19 +172,13 @@ func unproven(in, run runner.Info, ref, own *compare.Row) string {
 	return ""
 }
 
-// words of the speed-up: "2.04× [2.01, 2.07]", ~ before it where it proves
-// nothing and ! where other runs slowed one of the two, or a dash.
+// words of the speed-up: "2.04× [2.01, 2.07]", marked as on all screens where it
+// proves nothing, or a dash.
 func (r *reference) words(times, dash string) string {
 	if r.why != "" || r.speed == nil {
 		return dash
 	}
-	text := format.Ratio(r.speed.Ratio, times)
-	switch {
-	case r.beside:
-		text = "!" + text
-	case r.doubt != "":
-		text = "~" + text
-	}
+	text, _ := pick.Ratio(r.speed, false, times, dash)
 	if ci := r.speed.CI; len(ci) == 2 {
 		text += fmt.Sprintf(" [%.2f, %.2f]", ci[0], ci[1])
 	}

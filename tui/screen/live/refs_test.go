@@ -67,7 +67,7 @@ func TestRunsBesideEachOtherAreMarked(t *testing.T) {
 	full := fullRank(t)
 	full.End = testkit.Start
 	d, _ := start(t, 200, 50, full, btp(t))
-	has(t, d.Text(), "medians, beside others: !2.05×")
+	has(t, d.Text(), "medians, beside others: (2.05×)")
 }
 
 func TestTwoStepsMakeNoStraggler(t *testing.T) {
@@ -106,5 +106,5 @@ func TestAShortRunHasNoVerdict(t *testing.T) {
 	short := btp(t)
 	short.Steps, short.Wall = 40, 0.1
 	d, _ := start(t, 200, 50, fullRank(t), short)
-	has(t, d.Text(), "medians, short: ~4.")
+	has(t, d.Text(), "medians, short: (4.")
 }
