@@ -132,7 +132,7 @@ func TestRatiosWithoutAVerdictAreMarked(t *testing.T) {
 		if r.VsFull.Verdict != "" || r.VsVanilla.Verdict == "" {
 			t.Fatalf("verdicts %+v and %+v", r.VsFull, r.VsVanilla)
 		}
-		has(t, d.Text(), fmt.Sprintf("(%.2f×)   %.2f×", r.VsFull.Ratio, r.VsVanilla.Ratio))
+		has(t, d.Text(), fmt.Sprintf("(%.2f×)    %.2f×", r.VsFull.Ratio, r.VsVanilla.Ratio))
 		for range 3 {
 			if strings.Contains(d.Text(), "loss") {
 				break
