@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"boost-tui/experiment"
+	"boost-tui/profiler/record"
 	"boost-tui/runner/protocol"
 )
 
@@ -33,46 +34,13 @@ type Run struct {
 	Foreground bool                  `json:"foreground"`
 	After      string                `json:"after,omitempty"` // id of the run of the same store whose end it waits for
 	Experiment experiment.Experiment `json:"experiment"`      // resolved
-	Model      ModelShape            `json:"model"`
-	Plan       PlanFields            `json:"plan"`
+	Model      record.ModelShape     `json:"model"`
+	Plan       record.PlanFields     `json:"plan"`
 	Predicted  *Predicted            `json:"predicted,omitempty"`
 	Versions   Versions              `json:"versions"`
 	Hosts      []string              `json:"hosts"`
 	CPU        string                `json:"cpu,omitempty"`   // processor of the first host
 	Cores      int                   `json:"cores,omitempty"` // that its ranks share
-}
-
-// ModelShape is the model's shape under the names of PROFILING.md §6.
-type ModelShape struct {
-	D        int `json:"d"`
-	FF       int `json:"ff"`
-	Layers   int `json:"layers"`
-	Heads    int `json:"heads"`
-	Vocab    int `json:"vocab"`
-	RankAttn int `json:"rank_attn"`
-	RankMLP  int `json:"rank_mlp"`
-}
-
-// PlanFields are what comparisons of runs look at besides the model's shape, under the names of PROFILING.md §6.
-type PlanFields struct {
-	Scheme  string `json:"scheme"`
-	Variant string `json:"variant"`
-	Norm    string `json:"norm"`
-	Grouped bool   `json:"grouped"`
-	Ckpt    string `json:"ckpt"` // recomputation
-	TP      int    `json:"tp"`
-	PP      int    `json:"pp"`
-	DP      int    `json:"dp"`
-	Zero    int    `json:"zero"`
-	SP      bool   `json:"sp"`
-	MBS     int    `json:"mbs"`
-	Acc     int    `json:"acc"`
-	Seq     int    `json:"seq"`
-	DType   string `json:"dtype"`
-	Device  string `json:"device"`
-	Size    string `json:"size,omitempty"`
-	Seed    uint64 `json:"seed"`
-	Data    string `json:"data,omitempty"`
 }
 
 // Predicted is what the planner said before the start. Absent values are unknown.
@@ -93,12 +61,12 @@ type Versions struct {
 	BLAS    string `json:"blas,omitempty"`
 }
 
-func shapeOf(m experiment.Model) ModelShape {
-	return ModelShape{D: m.D, FF: m.FF, Layers: m.Layers, Heads: m.Heads, Vocab: m.Vocab, RankAttn: m.RankAttn, RankMLP: m.RankMLP}
+func shapeOf(m experiment.Model) record.ModelShape {
+	return record.ModelShape{D: m.D, FF: m.FF, Layers: m.Layers, Heads: m.Heads, Vocab: m.Vocab, RankAttn: m.RankAttn, RankMLP: m.RankMLP}
 }
 
-func planOf(e experiment.Experiment) PlanFields {
-	return PlanFields{
+func planOf(e experiment.Experiment) record.PlanFields {
+	return record.PlanFields{
 		Scheme: string(e.Parallel.Scheme), Variant: string(e.Model.Variant),
 		Norm: e.Step.Norm, Grouped: e.Step.Grouping, Ckpt: e.Step.Recompute,
 		TP: e.Parallel.TP, PP: e.Parallel.PP, DP: e.Parallel.DP, Zero: e.Parallel.Zero, SP: e.Parallel.SP,

@@ -20,14 +20,14 @@ import (
 
 // Run is what comparisons need of run.json; absent values are zero.
 type Run struct {
-	Dir     string    `json:"-"`
-	Claimed string    `json:"-"` // the id in run.json, where the folder has another name; empty: the same
-	Schema  int       `json:"schema"`
-	ID      string    `json:"id"`
-	Name    string    `json:"name"`
-	Created time.Time `json:"created"`
-	Model   Shape     `json:"model"`
-	Plan    Plan      `json:"plan"`
+	Dir     string            `json:"-"`
+	Claimed string            `json:"-"` // the id in run.json, where the folder has another name; empty: the same
+	Schema  int               `json:"schema"`
+	ID      string            `json:"id"`
+	Name    string            `json:"name"`
+	Created time.Time         `json:"created"`
+	Model   record.ModelShape `json:"model"`
+	Plan    record.PlanFields `json:"plan"`
 	// Experiment is what was asked for, every key resolved; nil: not recorded.
 	Experiment *experiment.Experiment `json:"experiment"`
 	// What PROFILING.md calls the same hardware and binary.
@@ -46,36 +46,6 @@ type Run struct {
 		CommBytes    int64   `json:"comm_bytes_per_step"`
 		ParameterCnt int64   `json:"parameters"`
 	} `json:"predicted"`
-}
-
-// Shape is the model's.
-type Shape struct {
-	D        int `json:"d"`
-	FF       int `json:"ff"`
-	Layers   int `json:"layers"`
-	Heads    int `json:"heads"`
-	Vocab    int `json:"vocab"`
-	RankAttn int `json:"rank_attn"`
-	RankMLP  int `json:"rank_mlp"`
-}
-
-// Plan is how it was trained.
-type Plan struct {
-	Scheme  string `json:"scheme"`
-	Variant string `json:"variant"`
-	Norm    string `json:"norm"`
-	Grouped bool   `json:"grouped"`
-	Ckpt    string `json:"ckpt"`
-	TP      int    `json:"tp"`
-	PP      int    `json:"pp"`
-	DP      int    `json:"dp"`
-	Zero    int    `json:"zero"`
-	SP      bool   `json:"sp"`
-	MBS     int    `json:"mbs"`
-	Acc     int    `json:"acc"`
-	Seq     int    `json:"seq"`
-	DType   string `json:"dtype"`
-	Device  string `json:"device"`
 }
 
 // GPU of a run.

@@ -65,7 +65,7 @@ func (r *rankStat) fromSteps(lines []record.StepLine) {
 	for i := range lines {
 		l := &lines[i]
 		work.add(share(l.ComputeNanos, l.WallNanos))
-		comm.add(share(l.ExposedNanos, l.WallNanos))
+		comm.add(share(l.CommNanos, l.WallNanos)) // all of it, of which wait is a part
 		wait.add(share(l.WaitNanos, l.WallNanos))
 		r.last = max(r.last, l.Step)
 		r.seenNanos = max(r.seenNanos, l.TSNanos)

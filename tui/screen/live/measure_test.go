@@ -56,3 +56,13 @@ func FuzzWindowOf(f *testing.F) {
 		}
 	})
 }
+
+// Waiting is a part of the communication that stands beside it.
+func TestARankWaitsNoLongerThanItCommunicates(t *testing.T) {
+	l := record.NewStepLine(1)
+	l.WallNanos, l.ComputeNanos, l.ExposedNanos, l.OverlapNanos, l.CommNanos, l.WaitNanos = 100, 90, 10, 40, 50, 30
+	r := newRankStat(0)
+	if r.fromSteps([]record.StepLine{l}); r.comm != 0.5 || r.wait != 0.3 {
+		t.Errorf("communication %v, of it waiting %v", r.comm, r.wait)
+	}
+}

@@ -120,6 +120,9 @@ func (m *Model) drawParts(w, h int, wide bool) string {
 	if !wide {
 		title = "Breakdown  mean, ms"
 	}
+	if wide && len(m.references()) > 0 {
+		title += ", references " + m.origin()
+	}
 	if s.steps == 0 || !s.parts.Known() {
 		body := "no step yet"
 		if s.steps > 0 {
@@ -155,9 +158,21 @@ func (m *Model) rates() string {
 	return strings.Join(b, "  ")
 }
 
+// drawn are the references that have a mean step to draw: one that is still at
+// its first steps has none.
+func drawn(refs []reference) (out []reference) {
+	for _, r := range refs {
+		if chart.Finite(r.mean) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
 // bars draws this run and the references on one scale, each with its mean step
 // and the steps that it is a mean of.
 func (m *Model) bars(refs []reference, w int) []string {
+	refs = drawn(refs)
 	t, s := m.env.Theme, m.shown()
 	full := s.parts.Sum()
 	name := 9

@@ -47,7 +47,7 @@ func (m *Model) drawRanks(w, h int, wide bool) string {
 	if len(ranks) > pageRanks {
 		note = strings.TrimSpace(fmt.Sprintf("page %d of %d (n N)  %s", m.page+1, (len(ranks)-1)/pageRanks+1, note))
 	}
-	for _, meaning := range []string{"   busy = CPU or GPU time, spinning counts   work = compute share of the step", "  busy: spins count  work: compute share"} {
+	for _, meaning := range []string{"   busy = CPU or GPU time, spinning counts   work = compute share of the step   comm, wait: hidden too", "   busy = CPU or GPU time, spinning counts   work = compute share of the step", "  busy: spins count  work: compute share"} {
 		if layout.Width(title+meaning+note) < w-12 {
 			title += meaning
 			break
@@ -100,13 +100,13 @@ func (m *Model) barWidth(page []rankStat, w int, wide bool) int {
 
 func rankHeading(bar int, wide bool, page []rankStat) string {
 	if wide {
-		head := fmt.Sprintf("rank  %-10s %s  %s  %6s  %6s  %-10s", "host", layout.Pad("busy %", bar+4), layout.Pad("work %", bar+4), "comm %", "wait %", "memory")
+		head := fmt.Sprintf("rank  %-10s %s  %s  %10s  %6s  %-10s", "host", layout.Pad("busy %", bar+4), layout.Pad("work %", bar+4), "all comm %", "wait %", "memory")
 		if gpus(page) {
 			head += "  power  temp"
 		}
 		return head + "  state"
 	}
-	return fmt.Sprintf("rk %s %s %5s %5s  %-8s state", layout.Pad("busy %", bar+4), layout.Pad("work %", bar+4), "comm%", "wait%", "memory")
+	return fmt.Sprintf("rk %s %s %9s %5s  %-8s state", layout.Pad("busy %", bar+4), layout.Pad("work %", bar+4), "all comm%", "wait%", "memory")
 }
 
 func (m *Model) rankLine(r rankStat, bar int, wide bool) string {
@@ -120,9 +120,9 @@ func (m *Model) rankLine(r rankStat, bar int, wide bool) string {
 		memory = format.Bytes(r.memBytes)
 	}
 	if !wide {
-		return fmt.Sprintf("%2d %s %s %5s %5s  %s %s", r.rank, gauge(t.Text, r.busy), gauge(t.Compute, r.work), percent(r.comm), percent(r.wait), layout.Pad(memory, 8), state)
+		return fmt.Sprintf("%2d %s %s %9s %5s  %s %s", r.rank, gauge(t.Text, r.busy), gauge(t.Compute, r.work), percent(r.comm), percent(r.wait), layout.Pad(memory, 8), state)
 	}
-	line := fmt.Sprintf("%4d  %s %s  %s  %6s  %6s  %s", r.rank, layout.Pad(layout.Clean(r.host), 10), gauge(t.Text, r.busy), gauge(t.Compute, r.work),
+	line := fmt.Sprintf("%4d  %s %s  %s  %10s  %6s  %s", r.rank, layout.Pad(layout.Clean(r.host), 10), gauge(t.Text, r.busy), gauge(t.Compute, r.work),
 		percent(r.comm), percent(r.wait), layout.Pad(memory, 10))
 	if r.gpu >= 0 {
 		line += fmt.Sprintf("  %s  %s", unit(r.powerW, "W"), unit(float64(r.tempC), "C"))

@@ -201,7 +201,7 @@ func (m *Model) speedLines(refs []reference, wide bool, w int) (lines []string) 
 		if len(b) == 0 {
 			return nil
 		}
-		return []string{layout.Cut("medians "+strings.Join(b, ", "), w, t.Glyphs.Ellipsis)}
+		return words("medians "+strings.Join(b, ", "), w, speedRows)
 	}
 	for i := range refs {
 		r := &refs[i]
@@ -210,12 +210,41 @@ func (m *Model) speedLines(refs []reference, wide bool, w int) (lines []string) 
 			head += ", " + r.doubt
 		}
 		line := head + ": " + r.words(t.Glyphs.Times, t.Glyphs.Dash) + " vs " + r.name
-		if r.why != "" {
-			line += t.Dim.Paint("  " + r.why)
+		switch {
+		case r.why == "":
+			lines = append(lines, words(line, w, speedRows)...)
+		case layout.Width(line)+2+layout.Width(r.why) <= w:
+			lines = append(lines, line+t.Dim.Paint("  "+r.why))
+		default:
+			lines = append(lines, words(line, w, speedRows)...)
+			for _, part := range words(r.why, max(1, w-2), speedRows) {
+				lines = append(lines, "  "+t.Dim.Paint(part))
+			}
 		}
-		lines = append(lines, layout.Cut(line, w, t.Glyphs.Ellipsis))
 	}
 	return lines
+}
+
+// speedRows is how many lines a speed-up, and the reason why there is none, may
+// each take.
+const speedRows = 2
+
+// origin says who chose the references: the user, nobody (those that fit were
+// picked), or both one each.
+func (m *Model) origin() string {
+	mine, all := 0, m.references()
+	for _, r := range all {
+		if r.id == m.refs.Baseline || r.id == m.refs.Vanilla {
+			mine++
+		}
+	}
+	switch mine {
+	case 0:
+		return "picked"
+	case len(all):
+		return "chosen"
+	}
+	return "picked and chosen"
 }
 
 // sampleLoss is a run's loss as an overlay needs it.

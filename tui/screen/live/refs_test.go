@@ -108,3 +108,52 @@ func TestAShortRunHasNoVerdict(t *testing.T) {
 	d, _ := start(t, 200, 50, fullRank(t), short)
 	has(t, d.Text(), "medians, short: (4.")
 }
+
+// A reference without a kept step yet is left out of the bars, and the run's
+// own bar is drawn all the same.
+func TestAPendingReferenceLeavesTheBarsAlone(t *testing.T) {
+	pending := fullRank(t)
+	pending.State, pending.Steps = runner.Running, 0
+	for _, size := range [][2]int{{200, 50}, {120, 36}, {80, 24}} {
+		d, _ := start(t, size[0], size[1], pending, btp(t))
+		d.Send(msg.References{Baseline: pending.ID})
+		_, pane, _ := strings.Cut(d.Text(), "reakdown")
+		_, pane, _ = strings.Cut(pane, "\n")
+		first, rest, _ := strings.Cut(pane, "\n")
+		if has(t, first, "this"); !strings.Contains(first, "██") {
+			t.Errorf("%v: no bar:\n%s", size, d.Text())
+		}
+		if second, _, _ := strings.Cut(rest, "\n"); strings.Contains(second, "kept 0") {
+			t.Errorf("%v: a bar of nothing:\n%s", size, d.Text())
+		}
+	}
+}
+
+// Why there is no speed-up is told in whole words.
+func TestTheReasonIsNotCut(t *testing.T) {
+	unlike, short := btp(t), fullRank(t)
+	unlike.Experiment, short.Steps = testkit.Experiment(t, "tp=4", "steps=200", "micro-batch=4"), 12
+	for want, runs := range map[string][]testkit.RunDir{"not comparable: micro-batch differs": {fullRank(t), unlike}, "reference: too few steps (9 kept)": {short, btp(t)}} {
+		for _, w := range []int{110, 120, 137, 160, 200} {
+			d, _ := start(t, w, 50, runs...)
+			d.Send(msg.References{Baseline: fullRank(t).ID})
+			_, pane, _ := strings.Cut(d.Text(), "Step breakdown")
+			text := ""
+			for _, line := range strings.Split(pane, "\n") {
+				cell, _, _ := strings.Cut(strings.TrimPrefix(line, "│"), "│")
+				text += " " + strings.TrimSpace(cell)
+			}
+			has(t, text, want)
+		}
+	}
+}
+
+// The title tells references of the user from those that were picked.
+func TestTheTitleTellsWhoChoseTheReferences(t *testing.T) {
+	d, _ := start(t, 120, 36, fullRank(t), vanilla(t), btp(t))
+	has(t, d.Text(), "mean, ms, references picked")
+	d.Send(msg.References{Baseline: fullRank(t).ID})
+	has(t, d.Text(), "mean, ms, references picked and chosen")
+	d.Send(msg.References{Baseline: fullRank(t).ID, Vanilla: vanilla(t).ID})
+	has(t, d.Text(), "mean, ms, references chosen")
+}

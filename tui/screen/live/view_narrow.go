@@ -13,7 +13,7 @@ func (m *Model) narrow(r layout.Rect) string {
 	top, rest := r.Top(layout.Clamp(need, 5, max(5, r.H/2)))
 	columns := rest.Columns(layout.Part{Weight: 1}, layout.Part{Weight: 1})
 	refs, iw := m.references(), max(1, columns[0].W-4)
-	bars := 2 + 1 + len(refs) + len(m.speedLines(refs, false, iw)) + len(m.shown().parts.Values(m.env.Theme, iw))
+	bars := 2 + 1 + len(drawn(refs)) + len(m.speedLines(refs, false, iw)) + len(m.shown().parts.Values(m.env.Theme, iw))
 	rows := rest.Rows(layout.Part{Min: layout.Clamp(bars, 5, max(5, rest.H-5))}, layout.Part{Weight: 1})
 	right := m.pane(paneStep, columns[1].W, rest.H, false)
 	if m.showLog {
