@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"boost-tui/profiler/sample"
 	"boost-tui/profiler/sample/nvml"
 )
 
@@ -24,8 +25,17 @@ func findNVIDIA() nvidia {
 		d := g.Describe()
 		found.GPUs = append(found.GPUs, fmt.Sprintf("%d: %s", d.Index, d.Name))
 	}
-	if err := errors.Join(gpus.Close()); err != nil {
+	if err := gpus.Close(); err != nil {
 		found.Reason = err.Error()
 	}
 	return found
+}
+
+// cards opens the GPUs of this machine for sampling; none where there is no driver, which is nothing to note in a run.
+func cards() (sample.GPUs, error) {
+	gpus, err := nvml.Open()
+	if errors.Is(err, nvml.ErrNoDriver) {
+		return nil, nil
+	}
+	return gpus, err
 }

@@ -16,7 +16,7 @@ import (
 // agents, agents start ranks.
 
 func newAgent(a *app) *cobra.Command {
-	o := runner.AgentOptions{Version: thisVersion().String(), NewSegment: cpu.NewSegment}
+	o := runner.AgentOptions{Version: thisVersion().String(), NewSegment: cpu.NewSegment, GPUs: cards}
 	cmd := &cobra.Command{
 		Use: "agent", Short: "Look after the ranks of a run on this machine", Hidden: true, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
