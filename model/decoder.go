@@ -68,9 +68,6 @@ func New(cfg Config, dev kernels.Device, tp kernels.Comm) (*Decoder, error) {
 	return d, nil
 }
 
-// Config is what the decoder was made from.
-func (d *Decoder) Config() Config { return d.cfg }
-
 // Tokens are the views that a micro-batch's inputs and targets are uploaded to: token ids, I32, [Batch·Seq, 1].
 func (d *Decoder) Tokens() (ids, targets kernels.View) { return d.ids, d.targets }
 

@@ -2,7 +2,6 @@ package planner
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"boost-tui/kernels"
@@ -147,8 +146,3 @@ func (r *recording) intensity(price price, keep func(kernels.Label) bool) float6
 // statistic reports whether a part of a collective holds numbers per row (sums of squares, maxima), or one number:
 // those travel in fp32 whatever the type of the activations (METHOD.md §3.5).
 func statistic(p record.Part, rows int64) bool { return p.Elements <= 2*rows }
-
-// String names the recorded step in a failing test.
-func (r *recording) String() string {
-	return fmt.Sprintf("%d calls, %d micro-batches of %d rows", len(r.dev.Calls()), r.micros, r.rows)
-}

@@ -82,21 +82,6 @@ func (h *Handle) abandon() error {
 // ends notes why this program ends the run, for the case that its agent cannot write it down.
 func (h *Handle) ends(reason string) { h.reason.CompareAndSwap(nil, &reason) }
 
-// Cancel asks the run to end and does not wait for that; Wait does.
-func (h *Handle) Cancel(reason string) error {
-	select {
-	case <-h.ended:
-		return nil
-	default:
-	}
-	h.ends(reason)
-	if err := requestCancel(h.Dir, reason); err == nil {
-		return nil
-	}
-	// The file could not be written (a full disk, say): the agent has other ears.
-	return h.agents.Cancel(reason)
-}
-
 // Follow is Attach for the program that launched the run: the end of the agent ends it too, whatever the
 // directory says.
 func (h *Handle) Follow(ctx context.Context, follow func(record.StepLine)) error {

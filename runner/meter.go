@@ -78,9 +78,7 @@ func (m *meter) loop(ctx context.Context) {
 func (m *meter) sample(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, meterEvery/2)
 	defer cancel()
-	for _, l := range m.sampler.Sample(ctx) {
-		m.keep(m.health.Health(&l))
-	}
+	m.keep(m.sampler.Write(ctx, m.health))
 }
 
 // keep remembers the first failure. Measuring goes on: the disk may have room again.

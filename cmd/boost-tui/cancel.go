@@ -18,17 +18,9 @@ func newCancel(a *app) *cobra.Command {
 		Use: "cancel RUN...", Short: "End runs, and wait until they are over", GroupID: groupStore,
 		Args: cobra.MinimumNArgs(1), ValidArgsFunction: a.completeRuns,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := a.store()
+			s, ids, err := a.findAll(args)
 			if err != nil {
 				return err
-			}
-			var ids []string
-			for _, arg := range args {
-				id, err := s.Find(arg)
-				if err != nil {
-					return usage(err)
-				}
-				ids = append(ids, id)
 			}
 			views := []runView{}
 			var errs []error

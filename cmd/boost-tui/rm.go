@@ -21,17 +21,9 @@ func newRm(a *app) *cobra.Command {
 that lie directly in the store and hold a run are touched; a run that is still going is refused.`,
 		Args: cobra.MinimumNArgs(1), ValidArgsFunction: a.completeRuns,
 		RunE: func(_ *cobra.Command, args []string) error {
-			s, err := a.store()
+			s, ids, err := a.findAll(args)
 			if err != nil {
 				return err
-			}
-			var ids []string
-			for _, arg := range args {
-				id, err := s.Find(arg)
-				if err != nil {
-					return usage(err)
-				}
-				ids = append(ids, id)
 			}
 			if !yes {
 				if err := a.confirm(ids); err != nil {

@@ -45,6 +45,23 @@ func checkStore(root string) error {
 	return nil
 }
 
+// findAll gives the ids of runs that the user named, before anything is done to the first of them.
+func (a *app) findAll(args []string) (*runner.Store, []string, error) {
+	s, err := a.store()
+	if err != nil {
+		return nil, nil, err
+	}
+	var ids []string
+	for _, arg := range args {
+		id, err := s.Find(arg)
+		if err != nil {
+			return nil, nil, usage(err)
+		}
+		ids = append(ids, id)
+	}
+	return s, ids, nil
+}
+
 // find reads a run that the user named. An id that fits nothing, or too much, is wrong input.
 func (a *app) find(id string) (*runner.Store, runner.Info, error) {
 	s, err := a.store()

@@ -104,9 +104,6 @@ func Open(f *os.File) (*Board, error) {
 // File is the descriptor to hand to the ranks.
 func (b *Board) File() *os.File { return b.file }
 
-// Ranks is the number of slots.
-func (b *Board) Ranks() int { return b.ranks }
-
 // Close unmaps the board. Writers of it must not be used afterwards.
 func (b *Board) Close() error {
 	if b.mem == nil {

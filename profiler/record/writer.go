@@ -49,9 +49,6 @@ func endsInLine(f *os.File) (bool, error) {
 	return last[0] != '\n', nil
 }
 
-// Path is the file that is written.
-func (w *Writer) Path() string { return w.path }
-
 // Step writes a step line.
 func (w *Writer) Step(l *StepLine) error {
 	w.begin()

@@ -7,7 +7,6 @@ package sample
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/shirou/gopsutil/v3/cpu"
@@ -89,16 +88,15 @@ func (s *Sampler) Close(ctx context.Context) error {
 	return s.gpus.close(ctx)
 }
 
-// Write takes a sample and appends its lines to a health file.
+// Write takes a sample and appends its lines to a health file. It returns the first error, after it tried every line.
 func (s *Sampler) Write(ctx context.Context, w *record.Writer) error {
-	var errs []error
+	var first error
 	for _, l := range s.Sample(ctx) {
-		if err := w.Health(&l); err != nil {
-			errs = append(errs, err)
-			break
+		if err := w.Health(&l); first == nil {
+			first = err
 		}
 	}
-	return errors.Join(errs...)
+	return first
 }
 
 func (s *Sampler) host(ctx context.Context, now time.Time) record.HealthLine {

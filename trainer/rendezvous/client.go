@@ -124,9 +124,6 @@ func (c *Client) read(in *seal) {
 	}
 }
 
-// Done is closed when the connection has ended; Err then says why.
-func (c *Client) Done() <-chan struct{} { return c.done }
-
 // Err is why the connection ended, nil while it stands.
 func (c *Client) Err() error {
 	c.mu.Lock()

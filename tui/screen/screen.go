@@ -45,3 +45,12 @@ type Screen interface {
 // After makes a Cmd that delivers m after d. Timers end up in the root's busy
 // accounting as idle, and tests replace it by a clock they turn by hand.
 type After func(d time.Duration, m tea.Msg) tea.Cmd
+
+// Saved is the value as Save returns it; nil, which keeps nothing, where it has no JSON.
+func Saved(v any) json.RawMessage {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return nil
+	}
+	return data
+}

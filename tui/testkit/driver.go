@@ -98,9 +98,6 @@ func (d *Driver) Advance(by time.Duration) {
 	d.now = end
 }
 
-// Now is the driver's time.
-func (d *Driver) Now() time.Time { return d.now }
-
 // Timers is the number of timers that wait.
 func (d *Driver) Timers() int { return len(d.timers) }
 

@@ -119,11 +119,7 @@ type saved struct {
 
 // Save keeps the runs and how they are looked at.
 func (m *Model) Save() json.RawMessage {
-	data, err := json.Marshal(saved{m.chosen, m.metric, m.sort, m.down, m.lower})
-	if err != nil {
-		return nil
-	}
-	return data
+	return screen.Saved(saved{m.chosen, m.metric, m.sort, m.down, m.lower})
 }
 
 // Load takes up what Save kept; what makes no sense stays at its default.

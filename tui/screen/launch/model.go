@@ -93,11 +93,7 @@ type saved struct {
 
 // Save keeps the draft and the field.
 func (m *Model) Save() json.RawMessage {
-	data, err := json.Marshal(saved{string(m.draft.set.TOML()), m.form.Focus(), m.draft.all})
-	if err != nil {
-		return nil
-	}
-	return data
+	return screen.Saved(saved{string(m.draft.set.TOML()), m.form.Focus(), m.draft.all})
 }
 
 // Load takes up what Save kept; what cannot be read stays at its default.

@@ -27,20 +27,7 @@ func (m *Model) takeLog(in feed.Batch[feed.Lines]) tea.Cmd {
 	return nil
 }
 
-func (m *Model) searchKey(e keys.Event) {
-	switch e.Name {
-	case "esc":
-		m.lines.Search("")
-		m.search = nil
-	case "enter":
-		m.search = nil
-		m.lines.Next(false)
-	default:
-		line, _, _ := m.search.Update(e)
-		m.search = &line
-		m.lines.Search(line.Text())
-	}
-}
+func (m *Model) searchKey(e keys.Event) { m.search = m.lines.Prompt(m.search, e) }
 
 func (m *Model) openSearch(string) tea.Cmd {
 	line := input.New("")

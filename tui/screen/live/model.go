@@ -157,11 +157,7 @@ func (m *Model) Save() json.RawMessage {
 	if m.pinned {
 		s.Run = m.run.ID
 	}
-	data, err := json.Marshal(s)
-	if err != nil {
-		return nil
-	}
-	return data
+	return screen.Saved(s)
 }
 
 // Load takes up what Save kept; what makes no sense stays at its default.

@@ -121,18 +121,7 @@ func (l *logPane) take(m *Model, in feed.Batch[feed.Lines]) tea.Cmd {
 
 func (l *logPane) key(m *Model, e keys.Event) (tea.Cmd, bool) {
 	if l.line != nil {
-		switch e.Name {
-		case "esc":
-			l.line = nil
-			l.view.Search("")
-		case "enter":
-			l.line = nil
-			l.view.Next(false)
-		default:
-			line, _, _ := l.line.Update(e)
-			l.line = &line
-			l.view.Search(line.Text())
-		}
+		l.line = l.view.Prompt(l.line, e)
 		return nil, true
 	}
 	if entry, ok := logBindings.Find(e); ok {

@@ -184,11 +184,7 @@ type savedState struct {
 
 // Save keeps filter, order, marks and cursor.
 func (m *Model) Save() json.RawMessage {
-	data, err := json.Marshal(savedState{m.text, m.sortBy, m.down, m.table.Marked(), m.table.Cursor()})
-	if err != nil {
-		return nil
-	}
-	return data
+	return screen.Saved(savedState{m.text, m.sortBy, m.down, m.table.Marked(), m.table.Cursor()})
 }
 
 // Load takes up what Save kept.

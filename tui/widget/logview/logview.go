@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"strings"
 
+	"boost-tui/tui/keys"
 	"boost-tui/tui/layout"
 	"boost-tui/tui/theme"
+	"boost-tui/tui/widget/input"
 )
 
 // Limit is the number of lines a view keeps; older ones are dropped.
@@ -64,6 +66,22 @@ func (v *View) Scroll(delta int) {
 
 // Search marks lines that hold the text; "" ends it.
 func (v *View) Search(text string) { v.search, v.match = strings.ToLower(text), 0 }
+
+// Prompt takes a key of the line that a search is typed on, and returns the line; nil when it is closed: by enter,
+// which goes to a match, or by esc, which ends the search.
+func (v *View) Prompt(line *input.Line, e keys.Event) *input.Line {
+	switch e.Name {
+	case "esc":
+		v.Search("")
+		return nil
+	case "enter":
+		v.Next(false)
+		return nil
+	}
+	edited, _, _ := line.Update(e)
+	v.Search(edited.Text())
+	return &edited
+}
 
 // Searching reports whether lines are marked.
 func (v *View) Searching() bool { return v.search != "" }
