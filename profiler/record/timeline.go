@@ -7,7 +7,6 @@ import (
 	"hash/crc32"
 	"math"
 	"os"
-	"path/filepath"
 
 	"boost-tui/internal/regular"
 	"boost-tui/kernels"
@@ -48,8 +47,8 @@ type TimelineWriter struct {
 // OpenTimelineWriter begins a rank's timeline, or continues one after its last whole block.
 // clockOffset is what must be added to its times to get the times of rank 0, in nanoseconds.
 func OpenTimelineWriter(path string, rank int, clockOffset int64) (*TimelineWriter, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return nil, fmt.Errorf("make the folder of %s: %w", path, Explain(err))
+	if err := makeFolder(path); err != nil {
+		return nil, err
 	}
 	f, err := regular.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {

@@ -20,11 +20,24 @@ type Writer struct {
 	torn bool // the file ends within a line; the next one starts on a line of its own
 }
 
-// OpenWriter opens path for appending and makes it and its folder when they are not there. A line
+// makeFolder makes the folder of a file inside a run directory, never the run directory itself: a run that was
+// deleted underway must not come back as a directory without run.json.
+func makeFolder(path string) error {
+	dir := filepath.Dir(path)
+	if path == EventsPath(dir) {
+		return nil
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("make the folder of %s: %w", path, Explain(err))
+	}
+	return nil
+}
+
+// OpenWriter opens path for appending and makes it, and its folder inside the run directory, when they are not there. A line
 // that an earlier process left unfinished is closed off, so that only that line is lost.
 func OpenWriter(path string) (*Writer, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return nil, fmt.Errorf("make the folder of %s: %w", path, Explain(err))
+	if err := makeFolder(path); err != nil {
+		return nil, err
 	}
 	f, err := regular.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o644)
 	if err != nil {
