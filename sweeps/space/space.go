@@ -63,13 +63,13 @@ type Pruned struct {
 
 // Expansion is a space spelled out.
 type Expansion struct {
-	Base    experiment.Experiment // Default with Spec.Set, not resolved
-	Keys    []string              // keys of the axes in their order, seed at the end where there are repeats
-	Raw     int                   // combinations of the axes' values
-	Merged  int                   // of those, how many were the same as another
-	Twins   int                   // points that were added as twins
-	Points  []Point               // added twins come first: their speed-ups are wanted early
-	Pruned  []Pruned
-	Shapes  int // distinct shapes that a step was recorded for
-	Notes   []string
+	Base   experiment.Experiment // Default with Spec.Set, not resolved
+	Keys   []string              // keys of the axes in their order, seed at the end where there are repeats
+	Raw    int                   // combinations of the axes' values
+	Merged int                   // of those, how many were the same as another
+	Twins  int                   // points that were added as twins
+	Points []Point               // added twins come first: their speed-ups are wanted early
+	Pruned []Pruned
+	Shapes int // distinct shapes that a step was recorded for
+	Notes  []string
 }
