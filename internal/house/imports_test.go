@@ -21,6 +21,8 @@ var mayImport = map[string][]string{
 	"internal/regular":     {},
 	"kernels.":             {},
 	"kernels":              {"kernels."},
+	"kernels/lowrank":      {},
+	"kernels/cpu":          {"kernels.", "kernels/lowrank"},
 	"model":                {"kernels.", "experiment"},
 	"step":                 {"model", "kernels.", "experiment"},
 	"planner":              {"step", "model", "kernels.", "kernels/record", "experiment"},

@@ -27,6 +27,8 @@ func mayBe(op kernels.Op) []pair {
 		return []pair{{"DU", "DH"}}
 	case *kernels.SwiGLUBwd:
 		return []pair{{"DG", "G"}, {"DG", "DY"}, {"DU", "U"}, {"DU", "DY"}}
+	case *kernels.Adam:
+		return []pair{{"Out", "Grad"}}
 	case *kernels.XentLoss:
 		return []pair{{"DLogits", "Logits"}}
 	}

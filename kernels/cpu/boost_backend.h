@@ -69,6 +69,12 @@ enum {
   BT_ADAMW,           /* Param M V Grad Scale; rows 1, cols the length; i: step; f: lr beta1 beta2 eps weightDecay */
   BT_FIND_NON_FINITE, /* X At */
   BT_COLLECTIVE,      /* a bt_coll */
+  BT_CROSS,           /* U Prev Gate H; i: silu */
+  BT_CROSS_BWD,       /* DH Carry Prev Gate DGate; i: silu fresh */
+  BT_SCATTER,         /* Values Index Out; rows 1, cols the number of values; i: elements of Out */
+  BT_PICK,            /* X Index Out; rows 1, cols the number of values; i: elements of X; f: beta */
+  BT_DRAW,            /* X; i: key row col width; f: bound */
+  BT_ADAM,            /* Param M V Grad Scale Out; rows 1, cols the length; f: rate decay beta1 beta2 eps */
   BT_KINDS
 };
 

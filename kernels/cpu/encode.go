@@ -44,8 +44,10 @@ func (d *Device) Do(c kernels.Call, op kernels.Op) error {
 			return nil
 		}
 		d.gemm(e)
+	case *kernels.LowRankStep:
+		return d.lowRankStep(c, e)
 	default:
-		if !d.block(op) && !d.rest(op) {
+		if !d.block(op) && !d.rest(op) && !d.variant(op) {
 			return &kernels.Error{Backend: "cpu", Op: op.Name(), Label: c.Label, Err: kernels.ErrUnsupported}
 		}
 	}

@@ -2,6 +2,7 @@
 #include "body_rows.h"
 #include "body_vocab.h"
 #include "body_attention.h"
+#include "body_variant.h"
 
 const bt_isa BT_ISA = {
     .name = BT_ISA_NAME,
@@ -29,6 +30,12 @@ const bt_isa BT_ISA = {
             [BT_SUMSQ] = sumsq,
             [BT_ADAMW] = adamw,
             [BT_FIND_NON_FINITE] = find_non_finite,
+            [BT_CROSS] = cross,
+            [BT_CROSS_BWD] = cross_bwd,
+            [BT_SCATTER] = scatter,
+            [BT_PICK] = pick,
+            [BT_DRAW] = draw,
+            [BT_ADAM] = adam,
         },
     .combine = combine,
     .combine_into = combine_into,

@@ -79,6 +79,30 @@ static bt_status norm_bwd_apply(bt_lane *l, const bt_op *in, char *err) {
   return BT_OK;
 }
 
+static bt_status cross_bwd(bt_lane *l, const bt_op *in, char *err) {
+  bt_op o = *in;
+  int64_t blocks = (o.rows + BT_NORM_BLOCK - 1) / BT_NORM_BLOCK;
+  float *part = NULL;
+  if (o.m[4].p && !(part = scratch(l, blocks * o.cols * sizeof *part + 64)))
+    return bt_fail(err, BT_ENOMEM, "no memory for partial sums of %lld x %lld", (long long)blocks, (long long)o.cols);
+  o.i[7] = (int64_t)(uintptr_t)part;
+  bt_parallel(l, blocks, 1, l->ctx->isa->body[BT_CROSS_BWD], &o);
+  if (!part) return BT_OK;
+  struct columns c = {l->ctx->isa, (float *)(uintptr_t)o.m[4].p, part, blocks, o.cols};
+  bt_parallel(l, o.cols, row_grain(blocks), add_columns, &c);
+  return BT_OK;
+}
+
+static void zero(void *arg, int64_t lo, int64_t hi, bt_worker w) {
+  (void)w;
+  memset((float *)arg + lo, 0, (hi - lo) * sizeof(float));
+}
+
+static void scatter(bt_lane *l, const bt_op *o) {
+  bt_parallel(l, o->i[0], 4 * PIECE, zero, (void *)(uintptr_t)o->m[2].p);
+  bt_parallel(l, o->cols, PIECE, l->ctx->isa->body[BT_SCATTER], (void *)o);
+}
+
 static bt_status sumsq(bt_lane *l, const bt_op *in, char *err) {
   bt_op o = *in;
   int64_t blocks = (o.cols + BT_FLAT_BLOCK - 1) / BT_FLAT_BLOCK;
@@ -182,6 +206,10 @@ bt_status bt_run(bt_lane *l, const bt_op *o, char *err) {
   case BT_CLIP_SCALE: clip_scale(o); return BT_OK;
   case BT_ADAMW: adamw(l, o); return BT_OK;
   case BT_XENT_LOSS: xent_loss(l, o); return BT_OK;
+  case BT_CROSS_BWD: return cross_bwd(l, o, err);
+  case BT_SCATTER: scatter(l, o); return BT_OK;
+  case BT_PICK:
+  case BT_ADAM: bt_parallel(l, o->cols, PIECE, l->ctx->isa->body[o->h.kind], (void *)o); return BT_OK;
   case BT_FIND_NON_FINITE: find_non_finite(l, o); return BT_OK;
   case BT_ROPE: return rope(l, o, err);
   case BT_ATTENTION:

@@ -99,7 +99,7 @@ func (d *Device) runOptim(op kernels.Op) error {
 			}
 		}
 	default:
-		return unsupported(op)
+		return d.runVariant(op)
 	}
 	return nil
 }
