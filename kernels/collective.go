@@ -64,6 +64,14 @@ func (p Part) WireBytes(n int) int64 {
 	return b
 }
 
+// RingSteps is how many messages of a ring of n follow one another.
+func (p Part) RingSteps(n int) int {
+	if p.Kind == AllReduce {
+		return 2 * (n - 1)
+	}
+	return n - 1
+}
+
 // Collective is one communication group call: its parts travel together (METHOD.md §3.5: payload and statistic).
 type Collective struct {
 	Comm  Comm
@@ -100,6 +108,24 @@ func (c *Collective) WireBytes() int64 {
 		n += p.WireBytes(c.Comm.Size())
 	}
 	return n
+}
+
+// Group implements Message.
+func (c *Collective) Group() Comm { return c.Comm }
+
+// Flow implements Message.
+func (c *Collective) Flow() string { return c.Comm.Name() }
+
+// Moved implements Message.
+func (c *Collective) Moved() int64 { return c.Payload() }
+
+// RingSteps is that of the longest part: the parts travel together.
+func (c *Collective) RingSteps() int {
+	most := 0
+	for _, p := range c.Parts {
+		most = max(most, p.RingSteps(c.Comm.Size()))
+	}
+	return most
 }
 
 // Operands implements Op.

@@ -9,24 +9,28 @@ type Exec struct {
 	Dev    Device
 	Label  Label
 	stream map[string]Stream
-	events []Event
-	next   int
+	marks  []*fence // all events
+	free   []*fence // those that nobody will wait for any more
 	err    error
 }
 
-// eventRing is how many events an Exec cycles through. An event may be recorded anew once the wait
-// on it was issued, and a step never has this many collectives under way.
-const eventRing = 64
+// fence is an event and what it stands for: turn counts how often it was taken, so that a Pending knows whether
+// the event is still its own.
+type fence struct {
+	event Event
+	turn  int
+}
+
+// eventsAtFirst is how many events an Exec makes in advance. A step that has more messages under way makes more.
+const eventsAtFirst = 64
 
 // NewExec prepares the events of an Exec.
 func NewExec(dev Device) (*Exec, error) {
 	x := &Exec{Dev: dev, Label: Label{Layer: -1}, stream: map[string]Stream{}}
-	for range eventRing {
-		e, err := dev.NewEvent()
-		if err != nil {
-			return nil, fmt.Errorf("events of the step: %w", err)
+	for range eventsAtFirst {
+		if x.grow(); x.err != nil {
+			return nil, fmt.Errorf("events of the step: %w", x.err)
 		}
-		x.events = append(x.events, e)
 	}
 	return x, nil
 }
@@ -34,8 +38,17 @@ func NewExec(dev Device) (*Exec, error) {
 // Err is the first error since Reset.
 func (x *Exec) Err() error { return x.err }
 
-// Reset forgets the error.
-func (x *Exec) Reset() { x.err = nil }
+// Reset forgets the error, and with it the messages that were under way: nobody will wait for them.
+func (x *Exec) Reset() {
+	if x.err == nil {
+		return
+	}
+	x.err = nil
+	for _, f := range x.marks {
+		f.turn++
+	}
+	x.free = append(x.free[:0], x.marks...)
+}
 
 // Fail records an error that arose outside the device.
 func (x *Exec) Fail(err error) {
@@ -62,11 +75,11 @@ func (x *Exec) on(s Stream, name string, op Op) {
 	x.err = x.Dev.Do(Call{Stream: s, Label: l}, op)
 }
 
-// Pending is a collective under way. Its operands must not be touched before Wait.
+// Pending is a message under way. Its operands must not be touched before Wait.
 type Pending struct {
 	x     *Exec
-	event Event
-	real  bool
+	fence *fence
+	turn  int
 }
 
 // Start issues a group call on the communicator's own stream, after all compute issued so far. A
@@ -83,26 +96,47 @@ func (x *Exec) Start(name string, c Comm, parts ...Part) Pending {
 		}
 		return Pending{}
 	}
-	s, ok := x.stream[c.Name()]
-	if !ok {
-		if s, x.err = x.Dev.NewStream(c.Name()); x.err != nil {
-			return Pending{}
-		}
-		x.stream[c.Name()] = s
-	}
-	before, after := x.event(), x.event()
-	x.step(x.Dev.Record, before, ComputeStream)
-	x.wait(s, before)
-	x.on(s, name, &Collective{Comm: c, Parts: parts})
-	x.step(x.Dev.Record, after, s)
-	return Pending{x: x, event: after, real: true}
+	return x.message(name, c.Name(), &Collective{Comm: c, Parts: parts})
 }
 
-// Wait makes later compute wait for the collective.
-func (p Pending) Wait() {
-	if p.real {
-		p.x.wait(ComputeStream, p.event)
+// StartSend hands views to a peer of the communicator, after all compute issued so far, on a stream of that
+// direction's own. The views' memory may be written again after Wait.
+func (x *Exec) StartSend(name string, c Comm, peer int, views ...View) Pending {
+	return x.message(name, fmt.Sprintf("%s to %d", c.Name(), peer), &Send{Comm: c, Peer: peer, Views: views})
+}
+
+// StartRecv takes views from a peer of the communicator, after all compute issued so far (which may have read what
+// the views held), on a stream of that direction's own.
+func (x *Exec) StartRecv(name string, c Comm, peer int, views ...View) Pending {
+	return x.message(name, fmt.Sprintf("%s from %d", c.Name(), peer), &Recv{Comm: c, Peer: peer, Views: views})
+}
+
+// message issues an operation on the stream of the name, between two fences.
+func (x *Exec) message(name, stream string, op Op) Pending {
+	s, ok := x.stream[stream]
+	if !ok && x.err == nil {
+		s, x.err = x.Dev.NewStream(stream)
+		x.stream[stream] = s
 	}
+	before, after := x.take(), x.take()
+	if x.err != nil {
+		return Pending{}
+	}
+	x.step(x.Dev.Record, before.event, ComputeStream)
+	x.wait(s, before.event)
+	x.give(before) // the wait is issued
+	x.on(s, name, op)
+	x.step(x.Dev.Record, after.event, s)
+	return Pending{x: x, fence: after, turn: after.turn}
+}
+
+// Wait makes later compute wait for the message. Waiting again changes nothing.
+func (p Pending) Wait() {
+	if p.fence == nil || p.fence.turn != p.turn {
+		return
+	}
+	p.x.wait(ComputeStream, p.fence.event)
+	p.x.give(p.fence)
 }
 
 // Reduce is Start of in-place all-reduces (sum), and Wait.
@@ -117,10 +151,33 @@ func (x *Exec) StartReduce(name string, c Comm, views ...View) Pending {
 	return x.Start(name, c, parts...)
 }
 
-func (x *Exec) event() Event {
-	e := x.events[x.next]
-	x.next = (x.next + 1) % len(x.events)
-	return e
+// take is an event that nobody waits for; nil after an error.
+func (x *Exec) take() *fence {
+	if len(x.free) == 0 {
+		x.grow()
+	}
+	if x.err != nil {
+		return nil
+	}
+	f := x.free[len(x.free)-1]
+	x.free = x.free[:len(x.free)-1]
+	return f
+}
+
+// give takes an event back. It may be recorded anew, since the waits on it were issued.
+func (x *Exec) give(f *fence) {
+	f.turn++
+	x.free = append(x.free, f)
+}
+
+func (x *Exec) grow() {
+	e, err := x.Dev.NewEvent()
+	if err != nil {
+		x.Fail(err)
+		return
+	}
+	f := &fence{event: e}
+	x.marks, x.free = append(x.marks, f), append(x.free, f)
 }
 
 func (x *Exec) step(f func(Event, Stream) error, e Event, s Stream) {

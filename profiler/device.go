@@ -25,7 +25,7 @@ type Device struct {
 	sampled bool
 	inStep  bool
 	window  windowEnds
-	groups  map[kernels.Comm]*groupCount
+	flows   map[flow]*flowCount
 	spans   []Span
 	sum     summer
 }
@@ -36,15 +36,23 @@ type mark struct {
 	start, end int // into pool
 }
 
-// groupCount numbers the collectives of a communicator.
-type groupCount struct {
+// flow is what messages are numbered along: the collectives of a communicator, or the transfers between two of its
+// ranks in one direction.
+type flow struct {
+	comm kernels.Comm
+	peer int // -1: collectives
+	op   string
+}
+
+// flowCount numbers the messages of a flow.
+type flowCount struct {
 	name string
 	next int
 }
 
 // Wrap puts a timer round a device. Nothing is timed outside BeginStep and EndStep.
 func Wrap(dev kernels.Device, o Options) (*Device, error) {
-	d := &Device{Device: dev, chunk: -1, closed: -1, groups: map[kernels.Comm]*groupCount{}}
+	d := &Device{Device: dev, chunk: -1, closed: -1, flows: map[flow]*flowCount{}}
 	n := o.Events
 	if n <= 0 {
 		n = 512
@@ -151,9 +159,9 @@ func (d *Device) open(c kernels.Call, class kernels.Class, op kernels.Op, shared
 	m.span = Span{Label: c.Label, Op: op.Name(), Stream: c.Stream, Class: class, FLOPs: op.FLOPs(), WaitNanos: record.Unknown}
 	switch class {
 	case kernels.Communication:
-		if g, ok := op.(*kernels.Collective); ok {
-			m.span.Bytes = g.Payload()
-			m.span.Group, m.span.Seq = d.number(g.Comm)
+		if g, ok := op.(kernels.Message); ok {
+			m.span.Bytes = g.Moved()
+			m.span.Group, m.span.Seq = d.number(g)
 		}
 	case kernels.Memory:
 		m.span.Bytes = copied(op)
@@ -179,14 +187,22 @@ func (d *Device) record(s kernels.Stream) (int, error) {
 	return d.used - 1, d.Device.Record(d.pool[d.used-1], s)
 }
 
-func (d *Device) number(c kernels.Comm) (string, int) {
-	g := d.groups[c]
-	if g == nil {
-		g = &groupCount{name: c.Name()}
-		d.groups[c] = g
+// number gives a message's flow by name, and its place in it.
+func (d *Device) number(m kernels.Message) (string, int) {
+	f := flow{comm: m.Group(), peer: -1}
+	switch t := m.(type) {
+	case *kernels.Send:
+		f.peer, f.op = t.Peer, t.Name()
+	case *kernels.Recv:
+		f.peer, f.op = t.Peer, t.Name()
 	}
-	g.next++
-	return g.name, g.next - 1
+	n := d.flows[f]
+	if n == nil {
+		n = &flowCount{name: m.Flow()}
+		d.flows[f] = n
+	}
+	n.next++
+	return n.name, n.next - 1
 }
 
 // Wait implements kernels.Device. A wait of the compute stream ends its chunk: what it waits for is no compute.

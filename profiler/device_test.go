@@ -194,3 +194,35 @@ func BenchmarkDo(b *testing.B) {
 		})
 	}
 }
+
+// What a rank receives was counted by whoever sent it, and every transfer is numbered along its direction.
+func TestTransfersAreCountedOnce(t *testing.T) {
+	f := newFake()
+	d, err := Wrap(f, Options{Events: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &fakeComm{name: "pp"}
+	v := kernels.Matrix(&kernels.Buffer{Bytes: 64, Symmetric: true}, 0, 1, 8, kernels.F32)
+	if err := d.BeginStep(1, false); err != nil {
+		t.Fatal(err)
+	}
+	for _, op := range []kernels.Op{&kernels.Send{Comm: c, Peer: 1, Views: []kernels.View{v}}, &kernels.Recv{Comm: c, Peer: 1, Views: []kernels.View{v}},
+		&kernels.Recv{Comm: c, Peer: 1, Views: []kernels.View{v}}} {
+		if err := d.Do(kernels.Call{}, op); err != nil {
+			t.Fatal(err)
+		}
+	}
+	times, spans, err := d.EndStep()
+	if err != nil || times.CommBytes != 32 || times.Collectives != 3 || len(spans) != 3 {
+		t.Fatalf("%+v, %d spans, %v", times, len(spans), err)
+	}
+	for i, want := range []struct {
+		group string
+		seq   int
+	}{{"pp 0>1", 0}, {"pp 1>0", 0}, {"pp 1>0", 1}} {
+		if s := spans[i]; s.Group != want.group || s.Seq != want.seq || s.Bytes != 32 {
+			t.Errorf("%+v, want %+v", s, want)
+		}
+	}
+}

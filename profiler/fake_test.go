@@ -91,6 +91,7 @@ type fakeComm struct {
 
 func (c *fakeComm) Name() string { return c.name }
 func (c *fakeComm) Size() int    { return 2 }
+func (c *fakeComm) Rank() int    { return 0 }
 
 func rows(n int64) kernels.View {
 	return kernels.View{Buf: &kernels.Buffer{}, Rows: int(n), Cols: 1, LD: 1}

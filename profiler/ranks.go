@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"boost-tui/kernels"
+	"boost-tui/profiler/record"
 )
 
 // RankSpans is what one rank's timeline holds of a step. ClockOffset is added to its times.
@@ -15,10 +16,10 @@ type RankSpans struct {
 	Spans       []Span
 }
 
-// Collective is one communication group call seen over its ranks (PROFILING.md §5).
+// Collective is one communication group call, or one transfer, seen over its ranks (PROFILING.md §5).
 type Collective struct {
 	Step, Seq      int
-	Group, Op      string
+	Group, Op      string // a transfer's are those of its first rank here
 	Label          kernels.Label
 	Bytes          int64 // payload per rank
 	Ranks          []int
@@ -76,6 +77,27 @@ func Match(ranks []RankSpans) []Collective {
 	return out
 }
 
+// Sender is the place in Ranks of the rank that a transfer comes from; 0 for a collective. Ranks of a group are in
+// the order of their numbers in the run.
+func (c *Collective) Sender() int {
+	if f := record.FlowOf(c.Group); f.From > f.To && len(c.Ranks) == 2 {
+		return 1
+	}
+	return 0
+}
+
+// OpAt is what the rank at a place in Ranks does: the two ends of a transfer do different things.
+func (c *Collective) OpAt(place int) string {
+	switch {
+	case !record.FlowOf(c.Group).Transfer():
+		return c.Op
+	case place == c.Sender():
+		return (*kernels.Send)(nil).Name()
+	default:
+		return kernels.RecvName
+	}
+}
+
 func (c *Collective) finish(firstEnd int64) {
 	for _, s := range c.StartNanos {
 		c.WaitNanos = append(c.WaitNanos, c.ArrivalNanos-s)
@@ -115,13 +137,17 @@ const (
 	stragglerMADs   = 5
 )
 
-// Stragglers scores the ranks by their collectives. medianStepNanos is the run's median step time.
+// Stragglers scores the ranks by their collectives; that one end of a transfer waits for the other is how pipelines
+// work. medianStepNanos is the run's median step time.
 func Stragglers(list []Collective, medianStepNanos float64) []Straggler {
 	late := map[int][]float64{} // rank → lateness of each collective
 	windows := map[int]map[int][]float64{}
 	steps := map[int]int{} // step → its number among the sampled steps
 	for i := range list {
 		c := &list[i]
+		if record.FlowOf(c.Group).Transfer() {
+			continue
+		}
 		if _, ok := steps[c.Step]; !ok {
 			steps[c.Step] = len(steps)
 		}

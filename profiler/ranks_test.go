@@ -38,6 +38,34 @@ func TestMatchSplitsWaitAndTransfer(t *testing.T) {
 	}
 }
 
+// Groups of the same axis are matched each by itself, and so are transfers, whose ends do different things.
+func TestMatchGroupsAndTransfers(t *testing.T) {
+	in := func(group, op string, seq int, start int64) Span {
+		s := coll(seq, start, 100, 0)
+		s.Group, s.Op = group, op
+		return s
+	}
+	got := Match([]RankSpans{
+		{Rank: 0, Spans: []Span{in("tp.0", "all-reduce", 0, 10), in("pp.0 0>1", "send", 0, 200), in("pp.0 1>0", "recv", 0, 205)}},
+		{Rank: 1, Spans: []Span{in("tp.0", "all-reduce", 0, 20)}},
+		{Rank: 2, Spans: []Span{in("tp.1", "all-reduce", 0, 50), in("pp.0 0>1", "recv", 0, 150), in("pp.0 1>0", "send", 0, 300)}},
+		{Rank: 3, Spans: []Span{in("tp.1", "all-reduce", 0, 60)}},
+	})
+	if len(got) != 4 || got[0].ArrivalNanos != 20 || got[1].ArrivalNanos != 60 || len(got[1].Ranks) != 2 || got[1].Ranks[0] != 2 {
+		t.Fatalf("%+v", got)
+	}
+	there, back := &got[2], &got[3]
+	if there.Sender() != 0 || there.OpAt(0) != "send" || there.OpAt(1) != "recv" || there.WaitNanos[1] != 50 {
+		t.Errorf("there: %+v", there)
+	}
+	if back.Sender() != 1 || back.OpAt(0) != "recv" || back.OpAt(1) != "send" || back.WaitNanos[0] != 95 {
+		t.Errorf("back: %+v", back)
+	}
+	if s := Stragglers(got[2:], 1000); len(s) != 0 {
+		t.Errorf("transfers make stragglers: %+v", s)
+	}
+}
+
 func TestBusFactor(t *testing.T) {
 	for op, want := range map[string]float64{"all-reduce": 1.5, "all-gather": .75, "reduce-scatter": .75, "broadcast": 1} {
 		if got := BusFactor(op, 4); got != want {

@@ -28,8 +28,8 @@ type StepTimes struct {
 	BackwardNanos  int64
 	OptimizerNanos int64
 	DataNanos      int64
-	Collectives    int   // communication group calls
-	CommBytes      int64 // their payload
+	Collectives    int   // communication group calls, transfers included
+	CommBytes      int64 // their payload; a transfer's at its sender
 }
 
 // Fill copies the times into a step line.
@@ -112,7 +112,9 @@ func (s *summer) collect(w interval.Interval, spans []Span, t *StepTimes) bool {
 			continue
 		}
 		t.Collectives++
-		t.CommBytes += sp.Bytes
+		if sp.Op != kernels.RecvName { // its sender counts it
+			t.CommBytes += sp.Bytes
+		}
 		if sp.WaitNanos < 0 {
 			known = false
 			continue

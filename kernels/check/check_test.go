@@ -202,6 +202,9 @@ func TestAliasing(t *testing.T) {
 		{"loss in place", &kernels.XentLoss{Logits: x, Targets: kernels.Matrix(v(4, 1).Buf, 0, 4, 1, kernels.I32), Max: col, Sum: v(4, 1), Target: v(4, 1),
 			Loss: v(1, 1), DLogits: x, Scale: 1}, true},
 		{"parts that overlap", &kernels.Collective{Comm: c, Parts: []kernels.Part{{Send: x.Flat()}, {Send: x.RowRange(0, 1).Flat()}}}, false},
+		{"sent twice in one transfer", &kernels.Send{Comm: c, Peer: 1, Views: []kernels.View{x, x}}, true},
+		{"received twice in one transfer", &kernels.Recv{Comm: c, Peer: 1, Views: []kernels.View{x, x.RowRange(0, 1)}}, false},
+		{"received side by side", &kernels.Recv{Comm: c, Peer: 1, Views: []kernels.View{x, y}}, true},
 		{"parts side by side", &kernels.Collective{Comm: c, Parts: []kernels.Part{{Send: x.RowRange(1, 4).Flat()}, {Send: x.RowRange(0, 1).Flat()}}}, true},
 	} {
 		err := dev.Do(kernels.Call{}, tc.op)

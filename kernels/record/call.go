@@ -18,11 +18,13 @@ type Call struct {
 	ReadBytes, WriteBytes int64
 	// M, N, K and Count are the dimensions of a matrix product; Count is 0 for other operations.
 	M, N, K, Count int
-	// Payload, WireBytes, Parts and the group are there for collectives.
+	// Payload, WireBytes and the group are there for messages; Parts for collectives, Peer and Moved for transfers.
 	Payload, WireBytes int64
 	Parts              []Part
 	GroupName          string
 	GroupSize          int
+	Peer               int   // rank in the group; -1: no transfer
+	Moved              int64 // bytes that a transfer is about; its sender alone counts them as payload
 	// Waits are indices of calls on other streams that must have ended before this one starts, beside the
 	// calls before it on its own stream.
 	Waits []int
@@ -62,13 +64,21 @@ func (d *Device) Do(at kernels.Call, op kernels.Op) error {
 	if err := kernels.Validate(op); err != nil {
 		return &kernels.Error{Backend: backend, Op: op.Name(), Label: at.Label, Msg: err.Error(), Err: kernels.ErrInvalid}
 	}
-	c := Call{Stream: at.Stream, Label: at.Label, Op: op.Name(), Class: op.Class(), FLOPs: op.FLOPs(), first: len(d.accesses)}
+	c := Call{Stream: at.Stream, Label: at.Label, Op: op.Name(), Class: op.Class(), FLOPs: op.FLOPs(), Peer: -1, first: len(d.accesses)}
+	if m, ok := op.(kernels.Message); ok {
+		if err := m.Group().Status(); err != nil {
+			return &kernels.Error{Backend: backend, Op: op.Name(), Label: at.Label, Msg: "group " + m.Group().Name(), Err: err}
+		}
+		c.Payload, c.WireBytes, c.Moved = m.Payload(), m.WireBytes(), m.Moved()
+		c.GroupName, c.GroupSize = m.Group().Name(), m.Group().Size()
+	}
 	switch o := op.(type) {
 	case *kernels.Collective:
-		if err := o.Comm.Status(); err != nil {
-			return &kernels.Error{Backend: backend, Op: op.Name(), Label: at.Label, Msg: "group " + o.Comm.Name(), Err: err}
-		}
 		c.collective(o)
+	case *kernels.Send:
+		c.Peer = o.Peer
+	case *kernels.Recv:
+		c.Peer = o.Peer
 	case *kernels.Gemm:
 		c.M, c.N, c.K = o.Dims()
 		c.Count = o.Count()
@@ -92,8 +102,6 @@ func (d *Device) Do(at kernels.Call, op kernels.Op) error {
 }
 
 func (c *Call) collective(o *kernels.Collective) {
-	c.Payload, c.WireBytes = o.Payload(), o.WireBytes()
-	c.GroupName, c.GroupSize = o.Comm.Name(), o.Comm.Size()
 	c.Parts = make([]Part, len(o.Parts))
 	for i, p := range o.Parts {
 		c.Parts[i] = Part{p.Kind, p.Reduce, p.Payload() / p.Send.DType.Bytes()}

@@ -61,6 +61,20 @@ func TestRaces(t *testing.T) {
 			x.Do("read source", &kernels.SumSq{X: v, Out: one})
 			x.Do("read result", &kernels.SumSq{X: w, Out: one})
 		}, []string{"read result"}},
+		{"sent memory is overwritten", func(x *kernels.Exec, c kernels.Comm, v, w kernels.View) {
+			p := x.StartSend("act", c, 1, v)
+			x.Do("read", &kernels.Copy{Src: v, Dst: w})
+			x.Do("overwrite", &kernels.Fill{X: v})
+			p.Wait()
+			x.Do("later", &kernels.Fill{X: v})
+		}, []string{"overwrite"}},
+		{"received memory is read", func(x *kernels.Exec, c kernels.Comm, v, w kernels.View) {
+			p, q := x.StartRecv("act", c, 1, v), x.StartSend("grad", c, 1, w)
+			x.Do("early", &kernels.SumSq{X: v.RowRange(0, 1).ColRange(0, 1), Out: v.RowRange(1, 2).ColRange(0, 1)})
+			p.Wait()
+			x.Do("now", &kernels.SumSq{X: v.RowRange(0, 1).ColRange(0, 1), Out: v.RowRange(1, 2).ColRange(0, 1)})
+			q.Wait()
+		}, []string{"early"}},
 		{"compute not waited for", func(x *kernels.Exec, c kernels.Comm, v, w kernels.View) {
 			s, err := x.Dev.NewStream("side")
 			x.Fail(err)

@@ -96,6 +96,8 @@ func samples(t testing.TB, d *Device) []sample {
 		v(&kernels.LowRankStep{A: f(2, 8), B: f(6, 2), DA: f(2, 8), DB: f(6, 2)}, 0, 56, 28),
 		v(&kernels.Collective{Comm: join(t, d, 4), Parts: []kernels.Part{{Send: x.Flat()}, {Send: col.Flat(), Reduce: kernels.Max}}}, 0, 36, 36),
 		v(&kernels.Collective{Comm: join(t, d, 4), Parts: []kernels.Part{{Kind: kernels.AllGather, Send: row, Recv: x.Flat()}}}, 0, 8, 32),
+		v(&kernels.Send{Comm: join(t, d, 4), Peer: 3, Views: []kernels.View{x, col}}, 0, 36, 0),
+		v(&kernels.Recv{Comm: join(t, d, 4), Peer: 1, Views: []kernels.View{x, col}}, 0, 0, 36),
 	}
 }
 
@@ -225,6 +227,24 @@ func TestErrors(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
+// A transfer counts at its sender, and both ends know whom with and how much.
+func TestTransfers(t *testing.T) {
+	d := open(t)
+	x, c := alloc(t, d, 4, 8, kernels.F32), join(t, d, 3)
+	for _, op := range []kernels.Op{&kernels.Send{Comm: c, Peer: 2, Views: []kernels.View{x}}, &kernels.Recv{Comm: c, Peer: 1, Views: []kernels.View{x}}} {
+		if err := d.Do(kernels.Call{}, op); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, r := d.Calls()[0], d.Calls()[1]
+	if s.Payload != 128 || s.WireBytes != 128 || s.Moved != 128 || s.Peer != 2 || s.GroupSize != 3 || s.GroupName != "tp" {
+		t.Errorf("%+v", s)
+	}
+	if r.Payload != 0 || r.WireBytes != 0 || r.Moved != 128 || r.Peer != 1 {
+		t.Errorf("%+v", r)
+	}
+}
+
 func TestSum(t *testing.T) {
 	d := open(t)
 	for _, s := range samples(t, d) {
@@ -234,7 +254,7 @@ func TestSum(t *testing.T) {
 	}
 	all := d.Sum(nil)
 	comm := d.Sum(func(c *Call) bool { return c.Class == kernels.Communication })
-	if all.Calls != int64(len(d.Calls())) || comm.Calls != 2 || comm.Payload != 4*(36+32) || all.Collectives != 2 || all.Payload != comm.Payload || comm.FLOPs != 0 || all.FLOPs == 0 {
+	if all.Calls != int64(len(d.Calls())) || comm.Calls != 4 || comm.Payload != 4*(36+32+36) || all.Collectives != 4 || all.Payload != comm.Payload || comm.FLOPs != 0 || all.FLOPs == 0 {
 		t.Errorf("%+v, %+v", all, comm)
 	}
 	sum := int64(1 << 62)

@@ -19,8 +19,12 @@ type group struct {
 	arrived int
 	turn    int // collectives finished
 	slots   [][]operands
+	mail    map[ends][][][]uint32 // what was sent and not yet taken, by sender and receiver
 	err     error
 }
+
+// ends of a transfer.
+type ends struct{ from, to int }
 
 // operands are one member's part of a collective.
 type operands struct {
@@ -73,7 +77,7 @@ func (w *World) group(id kernels.UID, n int) (*group, error) {
 		}
 		return g, nil
 	}
-	g := &group{n: n, slots: make([][]operands, n)}
+	g := &group{n: n, slots: make([][]operands, n), mail: map[ends][][][]uint32{}}
 	g.cond = sync.NewCond(&g.mu)
 	if w.groups == nil {
 		w.groups = map[kernels.UID]*group{}
@@ -120,6 +124,9 @@ func (d *Device) collective(op *kernels.Collective) error {
 		if !p.Recv.IsZero() {
 			parts[i].recv = d.words(p.Recv)
 		}
+	}
+	if err := d.hand(); err != nil {
+		return err
 	}
 	return c.group.meet(c.rank, parts)
 }

@@ -18,7 +18,7 @@ import (
 // World is what the ranks of one process share. The zero value is ready to use.
 type World struct {
 	// Deferred delays what other streams do until the compute stream waits for it, the latest moment
-	// that the rules of kernels allow. By default it happens at once, the earliest. A step that reads or
+	// that the rules of kernels allow. By default it happens at once, the earliest (receives excepted). A step that reads or
 	// writes an operand of a collective under way gives different numbers in the two modes.
 	Deferred bool
 
@@ -40,8 +40,14 @@ type Device struct {
 // stream is work that waits for its time; empty unless World.Deferred.
 type stream struct {
 	name  string
-	queue []func() error
+	queue []work
 	done  int // works finished since the beginning
+}
+
+// work is what a stream has put off.
+type work struct {
+	run  func() error
+	send bool // never blocks
 }
 
 type event struct {
@@ -122,8 +128,13 @@ func (d *Device) Wait(s kernels.Stream, e kernels.Event) error {
 	if err := d.known(e, s); err != nil {
 		return err
 	}
-	if ev := d.events[e]; s == kernels.ComputeStream {
+	ev := d.events[e]
+	if s == kernels.ComputeStream {
 		return d.drain(ev.stream, ev.mark)
+	}
+	if d.streams[ev.stream].done < ev.mark && s != ev.stream {
+		st := &d.streams[s]
+		st.queue = append(st.queue, work{run: func() error { return d.drain(ev.stream, ev.mark) }})
 	}
 	return nil
 }
@@ -138,11 +149,29 @@ func (d *Device) known(e kernels.Event, s kernels.Stream) error {
 func (d *Device) drain(s kernels.Stream, mark int) error {
 	st := &d.streams[s]
 	for len(st.queue) > 0 && st.done < mark {
-		f := st.queue[0]
-		st.queue = st.queue[1:]
-		st.done++
-		if err := f(); err != nil {
+		if err := d.advance(st); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// advance does the first of what a stream has put off.
+func (d *Device) advance(st *stream) error {
+	w := st.queue[0]
+	st.queue = st.queue[1:]
+	st.done++
+	return w.run()
+}
+
+// hand does the sends that were put off and could be done: whoever is about to wait for peers must not keep from
+// them what they wait for.
+func (d *Device) hand() error {
+	for i := range d.streams {
+		for st := &d.streams[i]; len(st.queue) > 0 && st.queue[0].send; {
+			if err := d.advance(st); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -184,20 +213,22 @@ func (d *Device) Do(call kernels.Call, op kernels.Op) error {
 	if int(call.Stream) >= len(d.streams) {
 		return d.fail(op.Name(), call.Label, kernels.ErrInvalid, fmt.Sprintf("stream %d is not of this device", call.Stream))
 	}
-	work := func() error {
+	run := func() error {
 		if err := d.run(op); err != nil {
 			return &kernels.Error{Backend: "reference", Op: op.Name(), Label: call.Label, Msg: err.Error(), Err: err}
 		}
 		return nil
 	}
 	if st := &d.streams[call.Stream]; call.Stream != kernels.ComputeStream {
-		if d.world.Deferred {
-			st.queue = append(st.queue, work)
+		// What a peer sends may depend on what this rank does next, so that a receive is always put off, and what is behind it.
+		_, send := op.(*kernels.Send)
+		if _, receive := op.(*kernels.Recv); receive || d.world.Deferred || len(st.queue) > 0 {
+			st.queue = append(st.queue, work{run, send})
 			return nil
 		}
 		st.done++
 	}
-	return work()
+	return run()
 }
 
 // Close implements kernels.Device.

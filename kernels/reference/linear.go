@@ -55,6 +55,10 @@ func (d *Device) run(op kernels.Op) error {
 		}
 	case *kernels.Collective:
 		return d.collective(o)
+	case *kernels.Send:
+		return d.send(o)
+	case *kernels.Recv:
+		return d.receive(o)
 	default:
 		return d.runBlock(op)
 	}

@@ -76,8 +76,8 @@ func writeCollectives(ctx context.Context, w io.Writer, runs []*run) error {
 // addSpans counts collectives and durations, and how much of them no compute hid.
 func addSpans(all map[kind]*figures, ranks []profiler.RankSpans) {
 	type call struct {
-		group string
-		seq   int
+		group, op string
+		seq       int
 	}
 	counted := map[call]bool{}
 	for _, rs := range ranks {
@@ -93,13 +93,13 @@ func addSpans(all map[kind]*figures, ranks []profiler.RankSpans) {
 			if s.Class != kernels.Communication {
 				continue
 			}
-			k := kind{s.Op, s.Group, s.Bytes}
+			k := kind{s.Op, record.FlowOf(s.Group).Axis, s.Bytes}
 			f := all[k]
 			if f == nil {
 				f = &figures{}
 				all[k] = f
 			}
-			if c := (call{s.Group, s.Seq}); !counted[c] {
+			if c := (call{s.Group, s.Op, s.Seq}); !counted[c] {
 				counted[c] = true
 				f.count++
 			}
@@ -135,13 +135,15 @@ func (f *figures) part(dur, wait int64) {
 func addMatched(all map[kind]*figures, list []profiler.Collective) {
 	for i := range list {
 		c := &list[i]
-		f := all[kind{c.Op, c.Group, c.Bytes}]
-		if f == nil {
-			continue
-		}
-		f.n = max(f.n, len(c.Ranks))
-		f.firstEnd = append(f.firstEnd, micros(c.TransferNanos))
+		flow := record.FlowOf(c.Group)
 		for j, dur := range c.DurNanos {
+			f := all[kind{c.OpAt(j), flow.Axis, c.Bytes}]
+			if f == nil {
+				continue
+			}
+			if f.n = max(f.n, len(c.Ranks)); j == 0 || flow.Transfer() {
+				f.firstEnd = append(f.firstEnd, micros(c.TransferNanos))
+			}
 			wait := c.DeviceWait[j]
 			if wait < 0 {
 				wait = c.WaitNanos[j]

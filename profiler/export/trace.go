@@ -17,10 +17,34 @@ import (
 const maxTraced = 50
 
 // hostThread is the row of a rank's host calls. The rows of streams are theirs by use: 0 compute,
-// 1 tensor, 2 data, 3 pipeline parallelism.
+// 1 tensor, 2 data, 3 pipeline parallelism; each direction of its transfers has one more.
 const hostThread = 9
 
 var groupThreads = map[string]int{"tp": 1, "dp": 2, "pp": 3}
+
+// Rows of a rank's transfers: to and from the ranks after it and before it.
+const (
+	sendForward = iota + 4
+	receiveForward
+	sendBackward
+	receiveBackward
+)
+
+// rowOf is the row of a message's flow as one of its ranks sees it.
+func rowOf(f record.Flow, receives bool) (row int, known bool) {
+	if !f.Transfer() {
+		row, known = groupThreads[f.Axis]
+		return row, known
+	}
+	row = sendForward
+	if f.From > f.To {
+		row = sendBackward
+	}
+	if receives {
+		row++
+	}
+	return row, true
+}
 
 // event is one of the Chrome trace format. Times are microseconds since the trace's base.
 type event struct {
@@ -182,7 +206,7 @@ func threadOf(s *record.Span) int {
 	if s.Stream == kernels.ComputeStream {
 		return 0
 	}
-	if n, ok := groupThreads[s.Group]; ok {
+	if n, ok := rowOf(record.FlowOf(s.Group), s.Op == kernels.RecvName); ok {
 		return n
 	}
 	return hostThread + int(s.Stream)
@@ -192,21 +216,30 @@ func threadName(s *record.Span) string {
 	if s.Stream == kernels.ComputeStream {
 		return "compute"
 	}
-	if s.Group != "" {
+	switch f := record.FlowOf(s.Group); {
+	case f.Transfer():
+		return f.Axis + " " + s.Op
+	case s.Group != "":
 		return s.Group + " communication"
 	}
 	return "stream " + strconv.Itoa(int(s.Stream))
 }
 
-// arrows join a collective's first rank with the others.
+// arrows join a collective's first rank with the others, and a transfer's sender with its receiver.
 func (t *tracer) arrows(list []profiler.Collective) error {
 	for i := range list {
 		c := &list[i]
-		tid := groupThreads[c.Group]
-		for j := 1; j < len(c.Ranks); j++ {
+		flow := record.FlowOf(c.Group)
+		first, _ := rowOf(flow, false)
+		others, _ := rowOf(flow, true)
+		begin := c.Sender()
+		for j := range c.Ranks {
+			if j == begin {
+				continue
+			}
 			t.flow++
-			from := event{Phase: "s", Cat: "collective", Name: c.Op, PID: t.pid + c.Ranks[0], TID: tid, TS: t.at(c.StartNanos[0]), ID: t.flow}
-			to := event{Phase: "f", Bind: "e", Cat: "collective", Name: c.Op, PID: t.pid + c.Ranks[j], TID: tid,
+			from := event{Phase: "s", Cat: "collective", Name: c.Op, PID: t.pid + c.Ranks[begin], TID: first, TS: t.at(c.StartNanos[begin]), ID: t.flow}
+			to := event{Phase: "f", Bind: "e", Cat: "collective", Name: c.Op, PID: t.pid + c.Ranks[j], TID: others,
 				TS: t.at(c.StartNanos[j] + c.DurNanos[j]), ID: t.flow}
 			for _, e := range []event{from, to} {
 				if err := t.put(e); err != nil {

@@ -11,11 +11,11 @@ type Span struct {
 	Op         string // the operation's Name; of a chunk of several, the first's
 	Stream     kernels.Stream
 	Class      kernels.Class
-	Bytes      int64 // communicated payload, or copied; 0 for compute
+	Bytes      int64 // communicated (of a transfer at both ends), or copied; 0 for compute
 	FLOPs      int64
-	Group      string // of a collective: the communicator's name
-	Seq        int    // of a collective: its number in the group, from 0, the same on every rank
-	WaitNanos  int64  // of a collective: waiting for peers, within DurNanos; Unknown where the device cannot tell
+	Group      string // of a message: what it is numbered along, as FlowOf reads it
+	Seq        int    // of a message: its number in the group, from 0, the same on every rank
+	WaitNanos  int64  // of a message: waiting for peers, within DurNanos; Unknown where the device cannot tell
 }
 
 // EndNanos is when the span ended, Unix time.
