@@ -12,7 +12,7 @@ package experiment
 // Variant is how the linears of a block are parametrised (METHOD.md §2).
 type Variant string
 
-// Variants. Full, SVD and CoLA run in this version.
+// Variants.
 const (
 	Full    Variant = "full"
 	SVD     Variant = "svd"
@@ -57,9 +57,17 @@ const (
 	DeviceEmu    = "emulated"
 	DataEmbedded = "embedded"
 	WhereLocal   = "local"
-	none         = "none"
-	on           = "on"
-	off          = "off"
+	GateIdentity = "identity" // of LaX's crossings
+	GateVector   = "vector"
+	GateDense    = "dense"
+
+	RecomputeNone    = none
+	RecomputeLowRank = "low-rank"
+	RecomputeFull    = "full"
+
+	none = "none"
+	on   = "on"
+	off  = "off"
 )
 
 // Experiment is everything that a run depends on. The JSON form (run.json) and the TOML form use the same
@@ -89,6 +97,13 @@ type Model struct {
 	KeepSiLU  string  `json:"keep-silu"`  // on or off: silu between gate and up (METHOD.md §2, only_lr_act); open
 	NormEps   float64 `json:"norm-eps"`   // inside the root of RMSNorm
 	RopeTheta float64 `json:"rope-theta"` // base of the rotary frequencies
+
+	// Of one variant each; open, and empty when resolved for another (METHOD.md §2).
+	LaXGate      string  `json:"lax-gate"`      // identity, vector or dense
+	LaXBase      Variant `json:"lax-base"`      // svd or cola: what the crossings are added to
+	ReLoRAAlpha  float64 `json:"relora-alpha"`  // the factors' product counts alpha/rank
+	SLTrainAlpha float64 `json:"sltrain-alpha"` // the same
+	SLTrainDelta float64 `json:"sltrain-delta"` // share of a matrix that its sparse part holds
 }
 
 // Parallel is how ranks share the work.
@@ -131,7 +146,17 @@ type Train struct {
 	CheckpointEvery int     `json:"checkpoint-every"` // steps; 0: at the end only
 	Resume          string  `json:"resume"`
 	StopAfter       int     `json:"stop-after"` // end the run after so many steps; 0: after Steps
+
+	// Of one variant each; open, and empty when resolved for another (METHOD.md §2).
+	LOROEvery      int    `json:"loro-every"`       // steps from exact step to exact step
+	LORORefresh    int    `json:"loro-refresh"`     // steps between clearings of the moments; open: loro-every
+	ReLoRAEvery    int    `json:"relora-every"`     // steps from merge to merge
+	ReLoRAKeepStep string `json:"relora-keep-step"` // on or off: a merge leaves AdamW's step count as it is
+	RestartWarmup  int    `json:"restart-warmup"`   // of loro and relora: steps of warm-up after every exact step or merge
 }
+
+// Cycle is the number of steps after which LORO steps exactly or ReLoRA merges; 0 for other variants.
+func (t Train) Cycle() int { return max(t.LOROEvery, t.ReLoRAEvery) }
 
 // Where is the place that a run is started on.
 type Where struct {

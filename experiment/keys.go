@@ -1,5 +1,7 @@
 package experiment
 
+import "slices"
+
 // Kind is the type of a key's value.
 type Kind uint8
 
@@ -23,12 +25,13 @@ type Key struct {
 	Section  string // TOML section; "" for name and tags
 	Help     string // one line
 	Kind     Kind
-	Choices  []string // of a Choice, the default first
-	Default  string   // as shown to people: "d/4", "1"
-	Open     bool     // when unset (0 or empty) Resolve fills it in; Set takes "auto" for it
-	Min, Max float64  // of numbers, both allowed unless OpenMin or OpenMax
-	OpenMin  bool     // Min itself is not allowed
-	OpenMax  bool     // Max itself is not allowed
+	Choices  []string  // of a Choice, the default first
+	Default  string    // as shown to people: "d/4", "1"
+	Open     bool      // when unset (0 or empty) Resolve fills it in; Set takes "auto" for it
+	Min, Max float64   // of numbers, both allowed unless OpenMin or OpenMax
+	OpenMin  bool      // Min itself is not allowed
+	OpenMax  bool      // Max itself is not allowed
+	For      []Variant // the variants that the key means something to; nil: all
 	field    func(*Experiment) any
 }
 
@@ -79,6 +82,10 @@ func choice(section, name, help string, choices []string, f func(*Experiment) an
 	return Key{Name: name, Section: section, Help: help, Kind: Choice, Choices: choices, Default: choices[0], field: f}
 }
 
+func opt(section, name, def, help string, choices []string, f func(*Experiment) any) Key {
+	return Key{Name: name, Section: section, Help: help, Kind: Choice, Choices: choices, Default: def, Open: true, field: f}
+}
+
 func count(section, name, def string, lo, hi float64, help string, f func(*Experiment) any) Key {
 	return Key{Name: name, Section: section, Help: help, Kind: Int, Default: def, Min: lo, Max: hi, field: f}
 }
@@ -92,5 +99,10 @@ func toggle(section, name, def, help string, f func(*Experiment) any) Key {
 }
 
 func (k Key) open() Key { k.Open = true; return k }
+
+func (k Key) of(variants ...Variant) Key { k.For = variants; return k }
+
+// Means reports whether the key means something to a variant. Where it does not, Resolve empties it.
+func (k Key) Means(v Variant) bool { return k.For == nil || slices.Contains(k.For, v) }
 
 func (k Key) exclusive(lo, hi bool) Key { k.OpenMin, k.OpenMax = lo, hi; return k }

@@ -3,38 +3,69 @@ package experiment
 import (
 	"fmt"
 	"slices"
+	"strconv"
 )
 
 // places checks pairs of values that must fit each other: variant and scheme, type and device.
 func (c *checker) places() {
 	p, s := c.e.Parallel, c.e.Step
 	if fit := c.e.Model.Variant.Schemes(); !c.has("scheme", "variant") && !slices.Contains(fit, p.Scheme) {
-		why := "needs a variant whose linears are two factors"
-		if p.Scheme == FullRank {
-			why = "is for the variants full, relora and sltrain"
-		}
-		c.add("scheme", "the scheme fits the variant", fmt.Sprintf("%s, not %s", why, c.e.Model.Variant), texts(fit)...)
+		c.add("scheme", "the scheme fits the variant", misfit(p.Scheme, c.e.Model.Variant), texts(fit)...)
 	}
 	if s.DType == BF16 && (s.Device == DeviceCPU || s.Device == DeviceEmu) {
 		c.add("dtype", "the device computes in dtype", fmt.Sprintf("device %s computes in fp32 only", s.Device), FP32)
 	}
 }
 
+// misfit says why a scheme does not suit a variant (METHOD.md §3.1).
+func misfit(s Scheme, v Variant) string {
+	switch {
+	case s == FullRank:
+		return fmt.Sprintf("is for the variants full, relora and sltrain, whose linears hold a dense matrix, not %s", v)
+	case v == Full:
+		return "needs a variant whose linears are two factors, not full"
+	default:
+		return fmt.Sprintf("needs a variant whose linears are two factors and nothing else; %s holds a dense matrix beside them, "+
+			"whose output it would have to sum over the ranks as a whole", v)
+	}
+}
+
+// cycles checks the periods of LORO and ReLoRA against each other.
+func (c *checker) cycles() {
+	t := c.e.Train
+	if t.LOROEvery > 0 && t.LORORefresh > 0 && t.LOROEvery%t.LORORefresh != 0 && !c.has("loro-every", "loro-refresh") {
+		c.add("loro-refresh", "the moments are cleared after every exact step",
+			fmt.Sprintf("must divide loro-every (%d): an exact step gives the factors another basis, in which older moments are wrong", t.LOROEvery),
+			divisors(t.LORORefresh, t.LOROEvery)...)
+	}
+	if every := t.Cycle(); every > 0 && t.RestartWarmup > every && !c.has("loro-every", "relora-every", "restart-warmup") {
+		c.add("restart-warmup", "a cycle's warm-up ends within it", fmt.Sprintf("is longer than a cycle (%d steps)", every), strconv.Itoa(every))
+	}
+}
+
+// sparse checks that a sparse part holds something.
+func (c *checker) sparse() {
+	m := c.e.Model
+	if m.Variant != SLTrain || c.has("sltrain-delta", "d", "ff") {
+		return
+	}
+	if least := float64(m.D) * float64(min(m.D, m.FF)); m.SLTrainDelta*least < 1 {
+		c.add("sltrain-delta", "the sparse part holds something", fmt.Sprintf("leaves no element of the smallest matrix (%.0f elements)", least), short(2/least))
+	}
+}
+
 // later refuses what has a name already and comes in a later version.
 func (c *checker) later() {
-	m, p, s, t, w := c.e.Model, c.e.Parallel, c.e.Step, c.e.Train, c.e.Where
-	lowRankMeansNone := s.Recompute == "low-rank" && p.Scheme == FullRank
+	p, s, t, w := c.e.Parallel, c.e.Step, c.e.Train, c.e.Where
 	for _, r := range []struct {
 		key  string
 		used bool
 		near []string
 	}{
-		{"variant", m.Variant == LaX || m.Variant == LORO || m.Variant == ReLoRA || m.Variant == SLTrain, c.variantsFor()},
 		{"pp", p.PP > 1, []string{"1"}},
 		{"dp", p.DP > 1, []string{"1"}},
 		{"zero", p.Zero > 0, []string{"0"}},
 		{"sp", p.SP, []string{off}},
-		{"recompute", s.Recompute != none && !lowRankMeansNone, []string{none}},
 		{"device", s.Device == DeviceCUDA || s.Device == DeviceEmu, []string{DeviceCPU}},
 		{"eval-data", t.EvalData != "", []string{none}},
 		{"eval-every", t.EvalEvery > 0, []string{"0"}},
@@ -47,14 +78,6 @@ func (c *checker) later() {
 			c.add(r.key, "in this version", "is not in this version yet", r.near...)
 		}
 	}
-}
-
-// variantsFor lists this version's variants that fit the chosen scheme.
-func (c *checker) variantsFor() []string {
-	if c.e.Parallel.Scheme == FullRank {
-		return []string{string(Full)}
-	}
-	return []string{string(CoLA), string(SVD)}
 }
 
 // machine checks memory and cores of the host.

@@ -105,10 +105,12 @@ func (e Experiment) resolveModel() (Experiment, error) {
 	if m.Variant == "" {
 		m.Variant = CoLA
 	}
+	e.forget()
 	m.resolveRanks(p)
+	e.resolveVariant()
 	if m.KeepSiLU == "" {
 		m.KeepSiLU = on
-		if m.Variant == CoLA && m.D > siluWidth {
+		if (m.Variant == CoLA || m.LaXBase == CoLA) && m.D > siluWidth {
 			m.KeepSiLU = off
 		}
 	}
@@ -118,10 +120,47 @@ func (e Experiment) resolveModel() (Experiment, error) {
 	return e, nil
 }
 
-// resolveRanks: the full variant has no factors, so its ranks are 0 whatever was asked.
+// forget empties what means nothing to the variant, whatever was asked.
+func (e *Experiment) forget() {
+	for _, k := range keys {
+		if !k.Means(e.Model.Variant) {
+			_ = k.set(e, auto) // every such key is open
+		}
+	}
+}
+
+// resolveVariant fills in what one variant alone has.
+func (e *Experiment) resolveVariant() {
+	m, t := &e.Model, &e.Train
+	switch m.Variant {
+	case LaX:
+		orString(&m.LaXGate, GateIdentity)
+		orString((*string)(&m.LaXBase), string(SVD))
+	case SLTrain:
+		orFloat(&m.SLTrainAlpha, defaultAlpha)
+		orFloat(&m.SLTrainDelta, 0.03)
+	case LORO:
+		every := 500
+		if m.D > 1024 {
+			every = 200
+		}
+		orInt(&t.LOROEvery, every)
+		orInt(&t.LORORefresh, t.LOROEvery)
+		orInt(&t.RestartWarmup, 5)
+	case ReLoRA:
+		orFloat(&m.ReLoRAAlpha, defaultAlpha)
+		orInt(&t.ReLoRAEvery, 500)
+		orString(&t.ReLoRAKeepStep, on)
+		orInt(&t.RestartWarmup, max(t.ReLoRAEvery/10, 1))
+	}
+}
+
+// defaultAlpha is what both papers' configurations have.
+const defaultAlpha = 32
+
+// resolveRanks fills in the ranks of the variants that have them.
 func (m *Model) resolveRanks(p Preset) {
 	if m.Variant == Full {
-		m.Rank, m.RankAttn, m.RankMLP = 0, 0, 0
 		return
 	}
 	rank := max(m.D/4, 1)
@@ -134,6 +173,12 @@ func (m *Model) resolveRanks(p Preset) {
 }
 
 func orInt(v *int, def int) {
+	if *v == 0 {
+		*v = def
+	}
+}
+
+func orFloat(v *float64, def float64) {
 	if *v == 0 {
 		*v = def
 	}

@@ -3,6 +3,9 @@ package experiment
 // ex shortens the accessors below.
 type ex = *Experiment
 
+// factored are the variants with factors, and so with ranks.
+var factored = []Variant{CoLA, SVD, LaX, LORO, ReLoRA, SLTrain}
+
 // keys is the registry. Names, values and defaults are DESIGN.md's. It is never changed.
 var keys = []Key{
 	text("", "name", "", "what to call the run", func(e ex) any { return &e.Name }),
@@ -16,11 +19,18 @@ var keys = []Key{
 	count("model", "vocab", "of size", 2, maxVocab, "vocabulary", func(e ex) any { return &e.Model.Vocab }).open(),
 	choice("model", "variant", "how the linears are parametrised",
 		[]string{"cola", "full", "svd", "lax", "loro", "relora", "sltrain"}, func(e ex) any { return &e.Model.Variant }),
-	count("model", "rank", "d/4 (130m: d/3)", 1, maxWidth, "rank of the factors", func(e ex) any { return &e.Model.Rank }).open(),
-	count("model", "rank-attn", "rank", 1, maxWidth, "rank in attention, where it differs", func(e ex) any { return &e.Model.RankAttn }).open(),
-	count("model", "rank-mlp", "rank", 1, maxWidth, "rank in the MLP, where it differs", func(e ex) any { return &e.Model.RankMLP }).open(),
+	count("model", "rank", "d/4 (130m: d/3)", 1, maxWidth, "rank of the factors", func(e ex) any { return &e.Model.Rank }).open().of(factored...),
+	count("model", "rank-attn", "rank", 1, maxWidth, "rank in attention, where it differs", func(e ex) any { return &e.Model.RankAttn }).open().of(factored...),
+	count("model", "rank-mlp", "rank", 1, maxWidth, "rank in the MLP, where it differs", func(e ex) any { return &e.Model.RankMLP }).open().of(factored...),
 	{Name: "keep-silu", Section: "model", Help: "silu between gate and up", Kind: Switch, Default: "on (cola above 130m: off)", Open: true,
 		field: func(e ex) any { return &e.Model.KeepSiLU }},
+	opt("model", "lax-gate", GateIdentity, "what a latent is weighed by in the next block's", []string{GateIdentity, GateVector, GateDense},
+		func(e ex) any { return &e.Model.LaXGate }).of(LaX),
+	opt("model", "lax-base", string(SVD), "what the crossings are added to", []string{string(SVD), string(CoLA)},
+		func(e ex) any { return &e.Model.LaXBase }).of(LaX),
+	number("model", "relora-alpha", "32", 1e-6, 1e6, "the factors' product counts alpha/rank", func(e ex) any { return &e.Model.ReLoRAAlpha }).open().of(ReLoRA),
+	number("model", "sltrain-alpha", "32", 1e-6, 1e6, "the factors' product counts alpha/rank", func(e ex) any { return &e.Model.SLTrainAlpha }).open().of(SLTrain),
+	number("model", "sltrain-delta", "0.03", 1e-6, 1, "share of a matrix that the sparse part holds", func(e ex) any { return &e.Model.SLTrainDelta }).open().of(SLTrain),
 	number("model", "norm-eps", "1e-06", 0, 1, "epsilon of RMSNorm", func(e ex) any { return &e.Model.NormEps }).exclusive(true, false),
 	number("model", "rope-theta", "10000", 1, 1e12, "base of the rotary embedding", func(e ex) any { return &e.Model.RopeTheta }).exclusive(true, false),
 
@@ -51,6 +61,13 @@ var keys = []Key{
 	number("train", "beta2", "0.95", 0, 1, "second moment of AdamW", func(e ex) any { return &e.Train.Beta2 }).exclusive(false, true),
 	number("train", "eps", "1e-08", 0, 1, "epsilon of AdamW", func(e ex) any { return &e.Train.Eps }).exclusive(true, false),
 	number("train", "clip", "1", 0, 1e12, "largest global gradient norm; 0: no clipping", func(e ex) any { return &e.Train.Clip }),
+	count("train", "loro-every", "500 (d above 1024: 200)", 1, maxSteps, "steps from exact step to exact step", func(e ex) any { return &e.Train.LOROEvery }).open().of(LORO),
+	count("train", "loro-refresh", "loro-every", 1, maxSteps, "steps from one clearing of the moments to the next", func(e ex) any { return &e.Train.LORORefresh }).open().of(LORO),
+	count("train", "relora-every", "500", 1, maxSteps, "steps from merge to merge", func(e ex) any { return &e.Train.ReLoRAEvery }).open().of(ReLoRA),
+	{Name: "relora-keep-step", Section: "train", Help: "a merge leaves AdamW's count of steps", Kind: Switch, Default: on, Open: true, For: []Variant{ReLoRA},
+		field: func(e ex) any { return &e.Train.ReLoRAKeepStep }},
+	count("train", "restart-warmup", "loro: 5; relora: a tenth of relora-every", 1, maxSteps, "steps of warm-up after every exact step or merge; 1: none",
+		func(e ex) any { return &e.Train.RestartWarmup }).open().of(LORO, ReLoRA),
 	count("train", "seed", "1", 0, 1<<62, "seed of weights and data order", func(e ex) any { return &e.Train.Seed }),
 	text("train", "data", DataEmbedded, "embedded, or a text file, a folder, or a .bin of uint16 tokens", func(e ex) any { return &e.Train.Data }),
 	text("train", "eval-data", none, "data to evaluate on", func(e ex) any { return &e.Train.EvalData }),

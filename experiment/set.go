@@ -112,9 +112,16 @@ func (k Key) set(e *Experiment, value string) error {
 	case *uint64:
 		return k.setInt(v, func(n int64) { *p = uint64(n) })
 	case *float64:
+		if k.Open && v == "" {
+			*p = 0
+			return nil
+		}
 		f, err := strconv.ParseFloat(v, 64)
 		if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
 			return k.bad(value, "is not a finite number")
+		}
+		if f == 0 && k.Open {
+			f = saidNothing
 		}
 		*p = f
 	case *[]string:
@@ -144,6 +151,9 @@ func (k Key) setInt(v string, store func(int64)) error {
 // saidZero is the 0 of somebody who wrote it for an open key, where the field's own 0 means that nothing was said.
 // Validate finds it out of range.
 const saidZero = math.MinInt
+
+// saidNothing is the same of a number that is not whole: below every smallest value that is allowed.
+const saidNothing = math.SmallestNonzeroFloat64
 
 func (k Key) setString(p *string, v string) error {
 	if k.Kind == Switch && v != "" {
@@ -185,6 +195,12 @@ func (k Key) get(e *Experiment) string {
 	case *uint64:
 		return strconv.FormatInt(int64(*p), 10) // one that is out of range reads as it was set: -1
 	case *float64:
+		if *p == 0 && k.Open {
+			return ""
+		}
+		if *p == saidNothing && k.Open {
+			return "0"
+		}
 		return strconv.FormatFloat(*p, 'g', -1, 64)
 	case *[]string:
 		return strings.Join(*p, ",")

@@ -36,6 +36,8 @@ func (c *checker) rules() {
 	c.shapes()
 	c.divisibility()
 	c.places()
+	c.cycles()
+	c.sparse()
 	c.later()
 }
 
@@ -60,6 +62,9 @@ func (c *checker) has(keys ...string) bool {
 // ranges checks every number and choice against the registry.
 func (c *checker) ranges() {
 	for _, k := range keys {
+		if !k.Means(c.e.Model.Variant) {
+			continue
+		}
 		switch p := k.field(&c.e).(type) {
 		case *int:
 			c.number(k, float64(*p))
@@ -79,9 +84,6 @@ func (c *checker) ranges() {
 }
 
 func (c *checker) number(k Key, v float64) {
-	if strings.HasPrefix(k.Name, "rank") && c.e.Model.Variant == Full {
-		return // no factors, no rank
-	}
 	if m := c.e.Model; k.Name == "rank-attn" && m.RankAttn == m.Rank || k.Name == "rank-mlp" && m.RankMLP == m.Rank {
 		return // told once, of rank
 	}
@@ -96,6 +98,9 @@ func (c *checker) number(k Key, v float64) {
 	default:
 		def := Default()
 		near = k.get(&def)
+		if near == "" {
+			near = short(k.Min)
+		}
 	}
 	c.out = append(c.out, Violation{Key: k.Name, Value: k.get(&c.e), Rule: k.Name + ruleRange,
 		Reason: "must be " + k.allowedNumber(), Nearest: []string{near}})

@@ -18,7 +18,7 @@ func keysOf(vs []Violation) []string {
 
 func TestPresetsAreValid(t *testing.T) {
 	for _, p := range Presets() {
-		for _, v := range []string{"full", "svd", "cola"} {
+		for _, v := range []string{"full", "svd", "cola", "lax", "loro", "relora", "sltrain"} {
 			if vs := mustResolve(t, "size="+p.Name, "variant="+v).Validate(Machine{}); len(vs) > 0 {
 				t.Errorf("%s %s: %v", p.Name, v, vs)
 			}
@@ -48,7 +48,19 @@ func TestValidate(t *testing.T) {
 		{"rank=200 scheme=vanilla tp=2", "rank-attn rank-mlp", "128"},
 		{"variant=full scheme=btp", "scheme", "full-rank"},
 		{"variant=cola scheme=full-rank", "scheme", "btp vanilla"},
-		{"variant=lax pp=2 dp=2 zero=1 sp=on recompute=full", "variant pp dp zero sp recompute", "cola svd"},
+		{"variant=lax pp=2 dp=2 zero=1 sp=on recompute=full", "pp dp zero sp", "1"},
+		{"variant=relora scheme=btp", "scheme", "full-rank"},
+		{"variant=sltrain scheme=vanilla", "scheme", "full-rank"},
+		{"variant=lax scheme=full-rank", "scheme", "btp vanilla"},
+		{"variant=lax lax-gate=dense lax-base=cola recompute=low-rank tp=4", "", ""},
+		{"variant=loro loro-every=30 loro-refresh=20", "loro-refresh", "15 30"},
+		{"variant=loro loro-every=3", "restart-warmup", "3"},
+		{"variant=relora relora-every=3", "", ""},
+		{"variant=relora relora-every=10 restart-warmup=11", "restart-warmup", "10"},
+		{"variant=relora relora-alpha=0 relora-every=0", "relora-alpha relora-every", "1e-06"},
+		{"variant=cola relora-alpha=0 relora-every=0 lax-gate=dense", "", ""},
+		{"variant=sltrain sltrain-delta=2", "sltrain-delta", "1"},
+		{"variant=sltrain sltrain-delta=0.00001", "sltrain-delta", "0.0001220703125"},
 		{"eval-every=1 eval-data=x checkpoint-every=5 resume=r where=slurm nodes=2 device=cuda",
 			"device eval-data eval-every checkpoint-every resume where nodes", "cpu"},
 		{"variant=full recompute=low-rank", "", ""},
@@ -94,11 +106,12 @@ func random(t *testing.T, rng *rand.Rand) Experiment {
 	pick := func(of ...string) string { return of[rng.IntN(len(of))] }
 	e := Default()
 	for _, kv := range [][2]string{
-		{"size", pick(presetNames()...)}, {"variant", pick("cola", "svd", "full", "lax", "relora")}, {"scheme", pick("auto", "btp", "vanilla", "full-rank")},
+		{"size", pick(presetNames()...)}, {"variant", pick("cola", "svd", "full", "lax", "relora", "loro", "sltrain")}, {"scheme", pick("auto", "btp", "vanilla", "full-rank")},
 		{"tp", strconv.Itoa(rng.IntN(70) - 2)}, {"pp", pick("1", "1", "2", "-1")}, {"steps", pick("0", "10")}, {"beta2", pick("0.5", "1", "-1")},
 		{"d", pick("auto", "127", "130", "4096", "100", "66000", "6", "0")}, {"heads", pick("auto", "7", "12", "200000", "3", "5", "0")}, {"ff", pick("auto", "5461", "1", "7", "352")},
 		{"vocab", pick("auto", "32001", "1", "0")}, {"rank", pick("auto", "33", "9000", "0")}, {"rank-mlp", pick("auto", "48")}, {"dtype", pick("auto", "bf16")},
 		{"micro-batch", pick("auto", "4000", "-1", "0")}, {"seq", pick("auto", "5000", "3000000", "0")}, {"recompute", pick("none", "full")},
+		{"loro-every", pick("10", "7", "0")}, {"loro-refresh", pick("auto", "4", "-1")}, {"restart-warmup", pick("auto", "9", "1")}, {"sltrain-delta", pick("0.1", "0", "1e-9")},
 		{"norm-eps", pick("1e-5", "0", "2")}, {"stop-after", pick("0", "-1")}, {"seed", pick("1", "-1")},
 	} {
 		if rng.IntN(4) == 0 {

@@ -46,7 +46,7 @@ type Buffer struct {
 	Name      string
 	Ptr       Ptr
 	Bytes     int64
-	Symmetric bool // usable as an operand of collectives: same size and order on every rank
+	Symmetric bool // usable as an operand of messages between ranks
 }
 
 // Names of buffers, which are also the classes of memory that `plan` reports.
@@ -57,6 +57,7 @@ const (
 	MemActivations = "activations"
 	MemLogits      = "logits"
 	MemBuffers     = "buffers"
+	MemIndices     = "indices" // of sparse weights: as wide as they are, whatever the type of the weights
 )
 
 // View is a row-major matrix inside a buffer: Rows x Cols elements, rows LD elements apart.

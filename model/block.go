@@ -13,9 +13,15 @@ type block struct {
 	qkv, o, gateUp    group
 	down              group
 	kept              kept
+	before            *block // whose latents cross into this one's (lax); nil: none do
+	last              bool   // no block after it takes its latents
 }
 
-// kept is a block's activations of one micro-batch. Norm outputs and activated latents are made again.
+// groups in the order of the forward.
+func (b *block) groups() []*group { return []*group{&b.qkv, &b.o, &b.gateUp, &b.down} }
+
+// kept is a block's activations of one micro-batch. Norm outputs and activated latents are made again, and so is
+// what lies in memory that all blocks share (recompute.go).
 type kept struct {
 	x, x2        kernels.View // residual stream before attention and before the MLP, [T, res]
 	stat1, stat2 kernels.View // 1/rho of the norms, [T, 1]
@@ -23,65 +29,101 @@ type kept struct {
 	attn, lse    kernels.View
 	gateUp       bundle
 	product      kernels.View
-
-	latQKV, latO, latGateUp, latDown bundle
+	latents      lanes
+	gathered     [4]kernels.View // lax, dense gates, vanilla: the latents of the block before, every rank's
 }
+
+// lanes are one bundle for each group of a block, in the order of groups.
+type lanes [4]bundle
+
+// Lanes of a block's groups.
+const (
+	laneQKV = iota
+	laneO
+	laneGateUp
+	laneDown
+)
 
 // pass is one forward or backward of a micro-batch.
 type pass struct {
 	*Decoder
-	x     *kernels.Exec
-	micro int
-	layer int
+	x      *kernels.Exec
+	micro  int
+	layer  int
+	prefix string // of chunks
 }
 
 func (p *pass) at(layer int, chunk string) {
 	p.layer = layer
-	p.x.At(layer, chunk)
+	p.x.At(layer, p.prefix+chunk)
 }
 
 // chunk begins the next chunk of the same block.
-func (p *pass) chunk(name string) { p.x.At(p.layer, name) }
+func (p *pass) chunk(name string) { p.x.At(p.layer, p.prefix+name) }
 
 // accumulate is the factor of the weight gradients that are there: the first micro-batch overwrites them.
 func (p *pass) accumulate() float32 { return after(p.micro) }
 
 func (p *pass) scale() float32 { return float32(1 / math.Sqrt(float64(p.headDim()))) }
 
+// source is where a run of a block begins.
+type source uint8
+
+const (
+	fromInput   source = iota
+	fromLatents        // which were kept, complete: nothing is projected down again
+)
+
 // forward takes kept.x and writes the next block's.
 func (b *block) forward(p *pass, out kernels.View) {
-	k := &b.kept
+	b.upToProduct(p, fromInput)
+	b.down.forward(p, flow{in: b.kept.product, latent: b.kept.latents[laneDown], out: single(out), base: b.kept.x2, next: "mlp.out", cross: b.crossing(p, laneDown)})
+}
+
+// upToProduct is the forward up to what the down-projection of the MLP takes.
+func (b *block) upToProduct(p *pass, from source) {
+	k, hd := &b.kept, p.headDim()
 	p.at(b.layer, "attn.in")
-	ride := b.attnNorm.forward(p, k.x, k.stat1)
-	b.qkv.forward(p, flow{in: p.work.z, ride: ride, latent: k.latQKV, out: k.qkv, next: "attn.core"})
-	qk, hd := k.qkv.span(unit{lo: 0, hi: 2}), p.headDim()
+	var ride kernels.View
+	if from == fromInput {
+		ride = b.attnNorm.forward(p, k.x, k.stat1)
+	}
+	b.qkv.forward(p, flow{from: from, in: p.work.z, ride: ride, latent: k.latents[laneQKV], out: k.qkv, next: "attn.core", cross: b.crossing(p, laneQKV)})
+	qk := k.qkv.span(unit{lo: 0, hi: 2})
 	p.x.Do("rope", &kernels.Rope{X: qk, Seq: p.cfg.Seq, HeadDim: hd, Theta: p.cfg.Theta})
 	p.x.Do("attention", &kernels.Attention{Q: k.qkv.part(0), K: k.qkv.part(1), V: k.qkv.part(2), O: k.attn, LSE: k.lse,
 		Seq: p.cfg.Seq, HeadDim: hd, Scale: p.scale()})
-	b.o.forward(p, flow{in: k.attn, latent: k.latO, out: single(k.x2), base: k.x, next: "attn.out"})
+	if from == fromLatents && p.keeps(partX2) {
+		b.o.gather(p, b.crossing(p, laneO))
+	} else {
+		b.o.forward(p, flow{from: from, in: k.attn, latent: k.latents[laneO], out: single(k.x2), base: k.x, next: "attn.out", cross: b.crossing(p, laneO)})
+	}
 	p.chunk("mlp.in")
-	ride = b.mlpNorm.forward(p, k.x2, k.stat2)
-	b.gateUp.forward(p, flow{in: p.work.z, ride: ride, latent: k.latGateUp, out: k.gateUp, next: "mlp.core"})
+	ride = kernels.View{}
+	if from == fromInput {
+		ride = b.mlpNorm.forward(p, k.x2, k.stat2)
+	}
+	b.gateUp.forward(p, flow{from: from, in: p.work.z, ride: ride, latent: k.latents[laneGateUp], out: k.gateUp, next: "mlp.core", cross: b.crossing(p, laneGateUp)})
 	p.x.Do("swiglu", &kernels.SwiGLU{G: k.gateUp.part(0), U: k.gateUp.part(1), Y: k.product, Silu: !p.cfg.PlainGLU})
-	b.down.forward(p, flow{in: k.product, latent: k.latDown, out: single(out), base: k.x2, next: "mlp.out"})
 }
 
 // backward takes the gradient of the block's output in p.work.dx and leaves that of its input there.
 func (b *block) backward(p *pass) {
+	b.again(p)
 	k, w := &b.kept, &p.work
 	p.at(b.layer, "mlp.out")
-	b.down.backward(p, reverse{dy: single(w.dx), latent: k.latDown, input: have(k.product), din: w.dproduct, next: "mlp.core"})
+	b.down.backward(p, reverse{dy: single(w.dx), latent: k.latents[laneDown], input: have(k.product), din: w.dproduct, next: "mlp.core", cross: b.crossing(p, laneDown)})
 	gate, up := k.gateUp.part(0), k.gateUp.part(1)
 	p.x.Do("swiglu.back", &kernels.SwiGLUBwd{G: gate, U: up, DY: w.dproduct, DG: gate, DU: up, Silu: !p.cfg.PlainGLU})
-	b.gateUp.backward(p, reverse{dy: k.gateUp, latent: k.latGateUp, input: b.mlpNorm.again(p, k.x2, k.stat2),
-		din: w.din, dot: b.mlpNorm.wanted(p), next: "mlp.in"})
+	b.gateUp.backward(p, reverse{dy: k.gateUp, latent: k.latents[laneGateUp], input: b.mlpNorm.again(p, k.x2, k.stat2),
+		din: w.din, dot: b.mlpNorm.wanted(p), next: "mlp.in", cross: b.crossing(p, laneGateUp)})
 	b.mlpNorm.backward(p, k.x2, k.stat2, w.din, false)
 
 	p.chunk("attn.out")
-	b.o.backward(p, reverse{dy: single(w.dx), latent: k.latO, input: have(k.attn), din: w.dattn, next: "attn.core"})
+	b.o.backward(p, reverse{dy: single(w.dx), latent: k.latents[laneO], input: have(k.attn), din: w.dattn, next: "attn.core", cross: b.crossing(p, laneO)})
 	b.attentionBackward(p)
-	b.qkv.backward(p, reverse{dy: w.dqkv, latent: k.latQKV, input: b.attnNorm.again(p, k.x, k.stat1),
-		din: w.din, dot: b.attnNorm.wanted(p), next: "attn.in"})
+	b.qkv.backward(p, reverse{dy: w.dqkv, latent: k.latents[laneQKV], input: b.attnNorm.again(p, k.x, k.stat1),
+		din: w.din, dot: b.attnNorm.wanted(p), next: "attn.in", cross: b.crossing(p, laneQKV)})
 	b.attnNorm.backward(p, k.x, k.stat1, w.din, false)
 }
 

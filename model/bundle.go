@@ -5,15 +5,17 @@ import "boost-tui/kernels"
 // bundle is n matrices of equal shape, [T, c] each, in one contiguous piece of memory: side by side as one
 // [T, n·c] matrix, so that one product makes or takes them all, or one after the other.
 type bundle struct {
-	all  kernels.View
-	n    int
-	side bool
+	all   kernels.View
+	n     int
+	side  bool
+	first int // the number of the first matrix that is there, in a bundle of more
 }
 
 func (b bundle) part(i int) kernels.View { return b.span(unit{lo: i, hi: i + 1}) }
 
 // span is the unit's matrices as one view.
 func (b bundle) span(u unit) kernels.View {
+	u.lo, u.hi = u.lo-b.first, u.hi-b.first
 	if b.side {
 		c := b.all.Cols / b.n
 		return b.all.ColRange(u.lo*c, u.hi*c)
@@ -27,7 +29,7 @@ func (b bundle) stride() int64 {
 	if b.side {
 		return int64(b.all.Cols / b.n)
 	}
-	return b.all.Len() / int64(b.n)
+	return int64(b.all.Rows/b.n) * int64(b.all.LD)
 }
 
 // over is a bundle of the same shape in other memory.

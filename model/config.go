@@ -8,6 +8,7 @@ package model
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"boost-tui/experiment"
@@ -20,12 +21,17 @@ type Config struct {
 	Eps                         float32 // of RMSNorm, inside the root
 	Theta                       float32 // base of the rotary frequencies
 	Variant                     experiment.Variant
-	PlainGLU                    bool // the MLP's product without silu (METHOD.md §2, only_lr_act)
+	Gate                        string             // lax: identity, vector or dense
+	Base                        experiment.Variant // lax: svd or cola
+	Alpha                       float64            // relora, sltrain: the factors' product counts Alpha/rank
+	Delta                       float64            // sltrain: share of a matrix that its sparse part holds
+	PlainGLU                    bool               // the MLP's product without silu (METHOD.md §2, only_lr_act)
 	Scheme                      experiment.Scheme
-	Batch, Seq                  int  // sequences of a micro-batch, and tokens of a sequence
-	Micros                      int  // micro-batches of a step; gradients accumulate over them
-	SyncNorm                    bool // btp: reduce the norm's statistic first instead of along (METHOD.md §3.5)
-	Grouped                     bool // one product and one collective for linears that share an input (METHOD.md §3.6)
+	Batch, Seq                  int    // sequences of a micro-batch, and tokens of a sequence
+	Micros                      int    // micro-batches of a step; gradients accumulate over them
+	SyncNorm                    bool   // btp: reduce the norm's statistic first instead of along (METHOD.md §3.5)
+	Grouped                     bool   // one product and one collective for linears that share an input (METHOD.md §3.6)
+	Recompute                   string // none, low-rank or full: what the backward makes anew (METHOD.md §3.7); empty: none
 	Seed                        uint64
 }
 
@@ -35,7 +41,9 @@ func ConfigOf(e experiment.Experiment) Config {
 		D: e.Model.D, Layers: e.Model.Layers, Heads: e.Model.Heads, FF: e.Model.FF, Vocab: e.Model.Vocab,
 		RankAttn: e.Model.RankAttn, RankMLP: e.Model.RankMLP,
 		Eps: float32(e.Model.NormEps), Theta: float32(e.Model.RopeTheta),
-		Variant: e.Model.Variant, PlainGLU: e.Model.KeepSiLU == "off", Scheme: e.Parallel.Scheme,
+		Variant: e.Model.Variant, Gate: e.Model.LaXGate, Base: e.Model.LaXBase,
+		Alpha: max(e.Model.ReLoRAAlpha, e.Model.SLTrainAlpha), Delta: e.Model.SLTrainDelta,
+		PlainGLU: e.Model.KeepSiLU == "off", Scheme: e.Parallel.Scheme, Recompute: e.Step.Recompute,
 		Batch: e.Step.MicroBatch, Seq: e.Step.Seq, Micros: e.Step.Accumulate,
 		SyncNorm: e.Step.Norm == experiment.NormSync, Grouped: e.Step.Grouping, Seed: e.Train.Seed,
 	}
@@ -44,8 +52,24 @@ func ConfigOf(e experiment.Experiment) Config {
 // Rows is the number of tokens of a micro-batch.
 func (c Config) Rows() int { return c.Batch * c.Seq }
 
-// lowRank reports whether the blocks' linears are pairs of factors.
-func (c Config) lowRank() bool { return c.Variant != experiment.Full }
+// factors reports whether the blocks' linears have factors.
+func (c Config) factors() bool { return c.Variant != experiment.Full }
+
+// dense reports whether they have a matrix of full size, alone or beside the factors.
+func (c Config) dense() bool { return !c.Variant.LowRank() }
+
+// latentSilu reports whether silu stands between the factors.
+func (c Config) latentSilu() bool {
+	return c.Variant == experiment.CoLA || c.Variant == experiment.LaX && c.Base == experiment.CoLA
+}
+
+// recomputes is what the backward really makes anew: without latents of their own, low-rank means none.
+func (c Config) recomputes() string {
+	if c.Recompute == "" || c.Recompute == experiment.RecomputeLowRank && c.dense() {
+		return experiment.RecomputeNone
+	}
+	return c.Recompute
+}
 
 // Validate says what keeps the decoder from running on tp ranks, everything at once.
 func (c Config) Validate(tp int) error {
@@ -55,16 +79,7 @@ func (c Config) Validate(tp int) error {
 			bad = append(bad, fmt.Sprintf(format, args...))
 		}
 	}
-	switch c.Variant {
-	case experiment.Full:
-		reject(c.Scheme != experiment.FullRank, "variant %s runs under scheme %s, not %s", c.Variant, experiment.FullRank, c.Scheme)
-	case experiment.SVD, experiment.CoLA:
-		reject(c.Scheme != experiment.Vanilla && c.Scheme != experiment.BTP,
-			"variant %s runs under scheme %s or %s, not %s", c.Variant, experiment.BTP, experiment.Vanilla, c.Scheme)
-		reject(c.RankAttn < 1 || c.RankMLP < 1, "ranks %d and %d must be at least 1", c.RankAttn, c.RankMLP)
-	default:
-		reject(true, "variant %q is not in this version", c.Variant)
-	}
+	c.rejectVariant(reject)
 	sizes := []size{{"d", c.D}, {"layers", c.Layers}, {"heads", c.Heads}, {"ff", c.FF}, {"vocab", c.Vocab}, {"micro-batch", c.Batch},
 		{"seq", c.Seq}, {"accumulate", c.Micros}, {"tp", tp}}
 	for _, s := range sizes {
@@ -82,6 +97,32 @@ func (c Config) Validate(tp int) error {
 	return nil
 }
 
+// rejectVariant says what does not fit the variant.
+func (c Config) rejectVariant(reject func(wrong bool, format string, args ...any)) {
+	switch c.Variant {
+	case experiment.Full, experiment.SVD, experiment.CoLA, experiment.LaX, experiment.LORO, experiment.ReLoRA, experiment.SLTrain:
+		fit := c.Variant.Schemes()
+		reject(!slices.Contains(fit, c.Scheme), "variant %s runs under scheme %v, not %s", c.Variant, fit, c.Scheme)
+	default:
+		reject(true, "variant %q is unknown", c.Variant)
+	}
+	reject(c.factors() && (c.RankAttn < 1 || c.RankMLP < 1), "ranks %d and %d must be at least 1", c.RankAttn, c.RankMLP)
+	if c.Variant == experiment.LaX {
+		gates := []string{experiment.GateIdentity, experiment.GateVector, experiment.GateDense}
+		reject(!slices.Contains(gates, c.Gate), "gate %q of lax is not one of %v", c.Gate, gates)
+		reject(c.Base != experiment.SVD && c.Base != experiment.CoLA, "base %q of lax is neither svd nor cola", c.Base)
+	}
+	scaled := c.Variant == experiment.ReLoRA || c.Variant == experiment.SLTrain
+	reject(scaled && !(c.Alpha > 0), "alpha %g of %s must be above 0", c.Alpha, c.Variant)
+	reject(c.Variant == experiment.SLTrain && !(c.Delta > 0 && c.Delta <= 1), "delta %g of sltrain must be above 0 and at most 1", c.Delta)
+	reject(c.Variant == experiment.SLTrain && (c.nonzeros(c.D, c.D) < 1 || c.nonzeros(c.D, c.FF) < 1), "delta %g of sltrain leaves nothing of a matrix", c.Delta)
+	modes := []string{"", experiment.RecomputeNone, experiment.RecomputeLowRank, experiment.RecomputeFull}
+	reject(!slices.Contains(modes, c.Recompute), "recompute %q is not one of %v", c.Recompute, modes[1:])
+}
+
+// nonzeros is how many elements the sparse part of a matrix holds.
+func (c Config) nonzeros(out, in int) int { return int(c.Delta * float64(out) * float64(in)) }
+
 type size struct {
 	name  string
 	value int
@@ -94,27 +135,4 @@ func (c Config) divided() []size {
 		return append(list, size{"rank-attn", c.RankAttn}, size{"rank-mlp", c.RankMLP})
 	}
 	return append(list, size{"heads", c.Heads}, size{"ff", c.FF}, size{"d", c.D})
-}
-
-// Count is the number of parameters of the whole decoder, all ranks together, replicas once (METHOD.md §1).
-func Count(c Config) int64 {
-	d, l := int64(c.D), int64(c.Layers)
-	return l*(blockWeights(c)+2*d) + d + 2*int64(c.Vocab)*d
-}
-
-// blockWeights is the number of elements of a block's linears.
-func blockWeights(c Config) int64 {
-	d, f := int64(c.D), int64(c.FF)
-	if !c.lowRank() {
-		return 4*d*d + 3*d*f
-	}
-	return 8*d*int64(c.RankAttn) + 3*int64(c.RankMLP)*(d+f)
-}
-
-// FLOPs is the model FLOPs of one step over all ranks: three times the forward's block products, head and
-// causal attention (METHOD.md §3.9; DESIGN.md, what the numbers mean).
-func FLOPs(c Config) int64 {
-	d, l := int64(c.D), int64(c.Layers)
-	token := 2*l*blockWeights(c) + 2*d*int64(c.Vocab) + 2*l*int64(c.Seq)*d
-	return 3 * token * int64(c.Rows()) * int64(c.Micros)
 }

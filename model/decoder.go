@@ -21,6 +21,7 @@ type Decoder struct {
 	byName      map[string]int
 
 	ids, targets kernels.View // tokens of the micro-batch, [T, 1]
+	shared       kept         // what blocks do not keep each for itself (recompute.go)
 	last         kernels.View // output of the last block
 	finalStat    kernels.View
 	logits       kernels.View // and, after the loss, their gradient
@@ -37,6 +38,10 @@ type tensor struct{ weight, grad kernels.View }
 // work is memory that every block uses anew.
 type work struct {
 	z, hidden, dlatent kernels.View
+	before, crossed    kernels.View // lax: activated latents of the block before; a gradient with its carry
+	scattered          kernels.View // lax, dense gates, vanilla: gradients of everyone's latents
+	carry              lanes        // lax: gradients of the latents of the block before
+	operator           kernels.View // sltrain: a sparse matrix made dense, or its gradient
 	out                kernels.View // partial sums of o and down
 	dx, din            kernels.View // gradient of the residual stream, and of a group's input
 	dins               bundle       // vanilla, ungrouped: one input gradient per linear; the first is din
@@ -76,37 +81,53 @@ func (d *Decoder) Loss() kernels.View { return d.lossOut }
 
 func (d *Decoder) headDim() int { return d.cfg.D / d.cfg.Heads }
 
-// describe fixes the groups' names, placements and sizes.
+// describe fixes the groups' names, placements and sizes, and what crosses between blocks.
 func (d *Decoder) describe() {
 	c, m := d.cfg, d.dims
-	shape := func(l int, name string, inner bool, in, out, rank int, names ...string) group {
-		g := group{name: name, place: place(c.Scheme, inner), in: in, out: out, silu: c.Variant == experiment.CoLA}
-		if c.lowRank() {
-			lo, hi := m.span(rank, g.place.rank)
-			g.rank = hi - lo
-		}
-		for i, n := range names {
-			g.names = append(g.names, fmt.Sprintf("layers.%d.%s", l, n))
-			if !c.Grouped {
-				g.units = append(g.units, unit{n, i, i + 1})
-			}
-		}
-		if c.Grouped {
-			g.units = []unit{{name, 0, len(names)}}
-		}
-		return g
-	}
 	newNorm := func(name string) norm { return norm{name: name, split: m.split, online: !c.SyncNorm} }
 	for l := range d.blocks {
 		b := &d.blocks[l]
 		b.layer, b.attnNorm, b.mlpNorm = l, newNorm("attn_norm"), newNorm("mlp_norm")
-		b.qkv = shape(l, "qkv", true, m.res, m.attn, c.RankAttn, "q", "k", "v")
-		b.o = shape(l, "o", false, m.attn, m.res, c.RankAttn, "o")
-		b.gateUp = shape(l, "gate_up", true, m.res, m.ff, c.RankMLP, "gate", "up")
-		b.down = shape(l, "down", false, m.ff, m.res, c.RankMLP, "down")
+		b.qkv = d.group(l, "qkv", true, m.res, m.attn, c.RankAttn, "q", "k", "v")
+		b.o = d.group(l, "o", false, m.attn, m.res, c.RankAttn, "o")
+		b.gateUp = d.group(l, "gate_up", true, m.res, m.ff, c.RankMLP, "gate", "up")
+		b.down = d.group(l, "down", false, m.ff, m.res, c.RankMLP, "down")
+		b.last = l+1 == len(d.blocks)
+		if l > 0 && c.Variant == experiment.LaX {
+			b.before = &d.blocks[l-1]
+		}
 	}
 	d.finalNorm = newNorm("final_norm")
 	d.finalNorm.online = false // its statistic has no latent to ride with
+}
+
+// group describes linears of block l; in and out are the rank's own widths, rank is global.
+func (d *Decoder) group(l int, name string, inner bool, in, out, rank int, names ...string) group {
+	c := d.cfg
+	g := group{name: name, place: place(c.Scheme, inner), in: in, out: out, dense: c.dense(), silu: c.latentSilu(), scale: 1}
+	if c.factors() {
+		lo, hi := d.dims.span(rank, g.place.rank)
+		g.rank = hi - lo
+		if g.dense {
+			g.scale = float32(c.Alpha / float64(rank))
+		}
+	}
+	if c.Variant == experiment.LaX {
+		g.gate = gate{kind: c.Gate, gathers: c.Gate == experiment.GateDense && g.place.rank && d.dims.tp > 1}
+	}
+	for i, n := range names {
+		g.names = append(g.names, fmt.Sprintf("layers.%d.%s", l, n))
+		if !c.Grouped {
+			g.units = append(g.units, unit{n, i, i + 1})
+		}
+	}
+	if c.Grouped {
+		g.units = []unit{{name, 0, len(names)}}
+	}
+	if c.Variant == experiment.SLTrain {
+		g.sparse = make([]sparse, len(names))
+	}
+	return g
 }
 
 // Begin starts a step: it clears what the micro-batches add to. The linears' gradients need no clearing, the
@@ -136,10 +157,14 @@ func (d *Decoder) Backward(x *kernels.Exec, micro int) {
 	p := &pass{Decoder: d, x: x, micro: micro}
 	x.Phase(kernels.Backward, micro)
 	p.headBackward(d.last)
+	var under kernels.Pending
 	for l := len(d.blocks) - 1; l >= 0; l-- {
 		d.blocks[l].backward(p)
+		under.Wait()
+		under = d.blocks[l].sumFactors(p)
 	}
 	p.embedBackward()
+	under.Wait()
 }
 
 // output is where block l puts its result.

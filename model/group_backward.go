@@ -10,35 +10,32 @@ type reverse struct {
 	din    kernels.View        // gradient of the input: overwritten
 	dot    kernels.View        // where <u, du> goes, for the online norm; absent: not wanted
 	next   string              // chunk that begins after the group's collective
+	cross  crossing
 }
 
 // backward gives the input's gradient and adds the weights'. The weights' gradients that are ready are
 // computed while the collective is under way.
 func (g *group) backward(p *pass, r reverse) {
-	if g.rank == 0 {
-		g.backwardFull(p, r)
-		return
-	}
-	dh := r.latent.over(p.work.dlatent)
 	var under pendings
-	for _, u := range g.units {
-		p.x.Do(u.name+".dh", g.batch(u, r.dy, bundle{all: g.b, n: g.n()}, dh))
-		if g.place.out {
-			under.add(p.x.StartReduce(u.name, p.tp, dh.span(u)))
-		}
-	}
 	var in kernels.View
-	if g.place.out {
-		in = g.upGrad(p, r)
-		under.wait()
-		p.chunk(r.next)
+	var dh bundle
+	if g.rank > 0 {
+		dh = g.hiddenGrad(p, r, &under)
+		if g.gradientsSumLatents() {
+			in = g.upGrad(p, r)
+			under.wait()
+			p.chunk(r.next)
+		}
+		dh = g.latentBackward(p, r, g.crossBackward(p, r, dh))
 	}
-	g.latentBackward(p, r, dh)
 	separate := g.inputGrad(p, r, dh, &under)
-	if !g.place.out {
+	if in.IsZero() {
 		in = g.upGrad(p, r)
 	}
-	g.weightGrad(p, "dA", dh, in, g.da)
+	if g.rank > 0 {
+		g.weightGrad(p, "dA", dh, in, g.da)
+	}
+	g.operatorGrad(p, r.dy, in)
 	under.wait()
 	p.chunk(r.next)
 	for i := 1; separate && i < g.n(); i++ {
@@ -46,38 +43,41 @@ func (g *group) backward(p *pass, r reverse) {
 	}
 }
 
-func (g *group) backwardFull(p *pass, r reverse) {
-	for i, u := range g.units {
-		p.x.Do(u.name+".dx", &kernels.Gemm{Alpha: 1, Beta: after(i), A: r.dy.span(u), B: g.rowsOf(g.w, u), D: r.din})
+// gradientsSumLatents says whether the latents' gradients are partial sums: their outputs are split.
+func (g *group) gradientsSumLatents() bool { return !g.dense && g.place.out }
+
+// hiddenGrad is the gradient of what the up-projections take: scale · dy_i B_i.
+func (g *group) hiddenGrad(p *pass, r reverse, under *pendings) bundle {
+	dh := r.latent.over(p.work.dlatent)
+	for _, u := range g.units {
+		op := g.batch(u, r.dy, bundle{all: g.b, n: g.n()}, dh)
+		op.Alpha = g.scale
+		p.x.Do(u.name+".dh", op)
+		if g.gradientsSumLatents() {
+			under.add(p.x.StartReduce(u.name, p.tp, dh.span(u)))
+		}
 	}
-	var under pendings
-	if g.place.out {
-		under.add(p.x.StartReduce(g.name, p.tp, r.din))
-	}
-	g.weightGrad(p, "dW", r.dy, r.input(), g.dw)
-	under.wait()
-	p.chunk(r.next)
+	return dh
 }
 
 // upGrad adds the gradients of the up-projections; it returns the group's input, which it has remade.
 func (g *group) upGrad(p *pass, r reverse) kernels.View {
-	h := r.latent
-	if g.silu {
-		h = r.latent.over(p.work.hidden)
-		p.x.Do("latent.again", &kernels.Latent{P: r.latent.all, U: r.latent.all, H: h.all, Silu: true})
+	if g.rank == 0 {
+		return r.input()
 	}
+	h := g.activate(p, flow{latent: r.latent, cross: r.cross.again()})
 	for _, u := range g.units {
 		op := g.batch(u, r.dy, h, bundle{all: g.db, n: g.n()})
-		op.TransA, op.Beta = true, p.accumulate()
+		op.TransA, op.Alpha, op.Beta = true, g.scale, p.accumulate()
 		p.x.Do(u.name+".dB", op)
 	}
 	return r.input()
 }
 
 // latentBackward turns the gradient of the activated latents into that of the raw ones, in place.
-func (g *group) latentBackward(p *pass, r reverse, dh bundle) {
+func (g *group) latentBackward(p *pass, r reverse, dh bundle) bundle {
 	if !g.silu && r.dot.IsZero() {
-		return
+		return dh
 	}
 	for i, u := range g.units {
 		op := &kernels.LatentBwd{DH: dh.span(u), U: r.latent.span(u), DU: dh.span(u), Dot: r.dot, Silu: g.silu}
@@ -89,23 +89,48 @@ func (g *group) latentBackward(p *pass, r reverse, dh bundle) {
 			p.x.Do("dot.sum", &kernels.Axpby{A: 1, B: 1, X: r.dot, Y: p.work.dotMore, Out: r.dot})
 		}
 	}
+	return dh
 }
 
-// inputGrad is din = sum of du_i A_i. Where the sum must be completed over the ranks and the group is not
-// grouped, every linear has a collective of its own (METHOD.md §3.2) and the sum is left to the caller.
+// inputGrad is din = sum of dy_i W_i and du_i A_i. Where the sum must be completed over the ranks and the group is not
+// grouped, every linear of two factors has a collective of its own (METHOD.md §3.2) and the sum is left to the caller.
 func (g *group) inputGrad(p *pass, r reverse, du bundle, under *pendings) (separate bool) {
 	separate = g.place.rank && len(g.units) > 1
+	terms := 0
+	if g.dense {
+		for _, u := range g.units {
+			p.x.Do(u.name+".dx", &kernels.Gemm{Alpha: 1, Beta: after(terms), A: r.dy.span(u), B: g.operator(p, u), D: r.din})
+			terms++
+		}
+	}
 	for i, u := range g.units {
-		op := &kernels.Gemm{Alpha: 1, Beta: after(i), A: du.span(u), B: g.rowsOf(g.a, u), D: r.din}
+		if g.rank == 0 {
+			break
+		}
+		op := &kernels.Gemm{Alpha: 1, Beta: after(terms), A: du.span(u), B: g.rowsOf(g.a, u), D: r.din}
 		if separate {
 			op.D, op.Beta = p.work.dins.part(i), 0
 		}
 		p.x.Do(u.name+".dx", op)
+		terms++
 		if g.place.rank {
 			under.add(p.x.StartReduce(u.name, p.tp, op.D))
 		}
 	}
+	if g.dense && g.place.out {
+		under.add(p.x.StartReduce(g.name, p.tp, r.din))
+	}
 	return separate
+}
+
+// operatorGrad adds the gradients of the matrices of full size, but of frozen ones.
+func (g *group) operatorGrad(p *pass, dy bundle, in kernels.View) {
+	switch {
+	case g.sparse != nil:
+		g.pick(p, dy, in)
+	case !g.dw.IsZero():
+		g.weightGrad(p, "dW", dy, in, g.dw)
+	}
 }
 
 // weightGrad is dw_i += dy_i^T in.

@@ -12,11 +12,11 @@ import (
 
 // TestSameBits initialises on one and on two ranks, under every scheme: the parts are parts of the same tensors.
 func TestSameBits(t *testing.T) {
-	for _, v := range []experiment.Variant{experiment.Full, experiment.SVD, experiment.CoLA} {
+	for _, v := range variants() {
 		var want map[string][]float32
-		for _, s := range v.Schemes() {
-			cfg := Config{D: 16, Layers: 1, Heads: 2, FF: 24, Vocab: 10, RankAttn: 4, RankMLP: 6, Eps: 1e-5, Theta: 10000, Variant: v,
-				Scheme: s, Batch: 1, Seq: 2, Micros: 1, Seed: 9}
+		for _, s := range v.Variant.Schemes() {
+			cfg := Config{D: 16, Layers: 2, Heads: 2, FF: 24, Vocab: 10, RankAttn: 4, RankMLP: 6, Eps: 1e-5, Theta: 10000,
+				Scheme: s, Batch: 1, Seq: 2, Micros: 1, Seed: 9}.as(v)
 			if want == nil {
 				d, err := New(cfg, reference.New(&reference.World{}, 0), nil)
 				if err != nil {
@@ -45,10 +45,9 @@ func TestSameBits(t *testing.T) {
 					if err != nil {
 						return err
 					}
-					width := p.ColHi - p.ColLo
 					for i, x := range got {
-						if y := want[p.Name][(p.RowLo+i/width)*p.Cols+p.ColLo+i%width]; x != y {
-							t.Errorf("%s %s rank %d: %s element %d is %g, want %g", v, s, rank, p.Name, i, x, y)
+						if y := want[p.Name][p.Global(int64(i))]; x != y {
+							t.Errorf("%+v %s rank %d: %s element %d is %g, want %g", v, s, rank, p.Name, i, x, y)
 							break
 						}
 					}
@@ -154,9 +153,11 @@ func TestValidate(t *testing.T) {
 		{func(*Config) {}, 8, []string{"heads 4 is not divisible by tp 8"}},
 		{func(c *Config) { c.Scheme = experiment.Vanilla }, 8, nil},
 		{func(c *Config) { c.Scheme = experiment.Vanilla }, 5, []string{"rank-attn 16", "rank-mlp 16", "vocab 96"}},
-		{func(c *Config) { c.Scheme = experiment.FullRank }, 1, []string{"under scheme btp or vanilla"}},
+		{func(c *Config) { c.Scheme = experiment.FullRank }, 1, []string{"under scheme [btp vanilla]"}},
 		{func(c *Config) { c.Variant, c.Scheme = experiment.Full, experiment.FullRank }, 3, []string{"heads 4", "ff 176", "d 64"}},
-		{func(c *Config) { c.Variant = experiment.LaX }, 1, []string{"not in this version"}},
+		{func(c *Config) { c.Variant = experiment.LaX }, 1, []string{"gate", "base"}},
+		{func(c *Config) { c.Variant, c.Scheme = experiment.SLTrain, experiment.BTP }, 1, []string{"under scheme [full-rank]", "alpha", "delta"}},
+		{func(c *Config) { c.Variant, c.Recompute = "nonsense", "some" }, 1, []string{"unknown", "recompute"}},
 		{func(c *Config) { c.Seq, c.Heads = 0, 0 }, 1, []string{"heads is 0", "seq is 0"}},
 		{func(c *Config) { c.Heads = 64 }, 1, []string{"even multiple of heads"}},
 	} {

@@ -5,13 +5,6 @@ import (
 	"boost-tui/kernels"
 )
 
-// arenas are the flat views over whole allocations.
-type arenas struct {
-	weights, gradients kernels.View // same layout
-	added              kernels.View // front of the gradients: norms and embedding, which every micro-batch adds to
-	norms              kernels.View // gradients of the norms, the very front
-}
-
 // memory sorts matrices by what they are for and whether collectives work on them.
 type memory struct {
 	kept, keptShared, work, workShared, logits arena
@@ -39,8 +32,11 @@ func (d *Decoder) allocate() error {
 	}
 	m := &memory{shared: d.dims.tp > 1}
 	for l := range d.blocks {
-		d.keepBlock(m, &d.blocks[l])
+		b := &d.blocks[l]
+		m.keep(l == 0 && !d.dims.split).matrix(&b.kept.x, d.dims.rows, d.dims.res)
+		d.reserve(&b.kept, b, m.keep, d.keeps)
 	}
+	d.reserve(&d.shared, &d.blocks[len(d.blocks)-1], m.use, func(p part) bool { return !d.keeps(p) })
 	t, split := d.dims.rows, d.dims.split
 	m.keep(false).matrix(&d.last, t, d.dims.res)
 	m.keep(split).matrix(&d.finalStat, t, 1)
@@ -59,30 +55,56 @@ func (d *Decoder) allocate() error {
 	if !d.cfg.Grouped && d.cfg.Scheme == experiment.Vanilla {
 		d.work.din = d.work.dins.part(0)
 	}
+	for l := range d.blocks {
+		d.share(&d.blocks[l])
+	}
 	return nil
 }
 
-// keepBlock reserves a block's activations. Outputs that an all-reduce completes lie in shared memory.
-func (d *Decoder) keepBlock(m *memory, b *block) {
-	k, s, t := &b.kept, d.dims, d.dims.rows
-	vanilla, side := b.qkv.place.rank, b.qkv.rank == 0 && d.cfg.Grouped
-	m.keep(b.layer == 0 && !s.split).matrix(&k.x, t, s.res)
-	m.keep(false).matrix(&k.x2, t, s.res)
-	m.keep(s.split).matrix(&k.stat1, t, 1)
-	m.keep(s.split).matrix(&k.stat2, t, 1)
-	m.keep(vanilla).bundle(&k.qkv, 3, t, s.attn, side)
-	m.keep(false).matrix(&k.attn, t, s.attn)
-	m.keep(false).matrix(&k.lse, t, s.heads)
-	m.keep(vanilla).bundle(&k.gateUp, 2, t, s.ff, side)
-	m.keep(false).matrix(&k.product, t, s.ff)
-	if b.qkv.rank == 0 {
-		return
+// reserve asks for the parts of a block's activations that are wanted. What collectives work on lies in shared memory.
+func (d *Decoder) reserve(k *kept, b *block, from func(shared bool) *arena, want func(part) bool) {
+	s, t, vanilla, side := d.dims, d.dims.rows, b.qkv.place.rank, d.cfg.dense() && d.cfg.Grouped
+	if want(partX2) {
+		from(false).matrix(&k.x2, t, s.res)
 	}
-	for _, l := range []struct {
-		dst *bundle
-		g   *group
-	}{{&k.latQKV, &b.qkv}, {&k.latO, &b.o}, {&k.latGateUp, &b.gateUp}, {&k.latDown, &b.down}} {
-		m.keep(l.g.place.in).bundle(l.dst, l.g.n(), t, l.g.rank, d.cfg.Grouped)
+	if want(partStats) {
+		from(s.split).matrix(&k.stat1, t, 1)
+		from(s.split).matrix(&k.stat2, t, 1)
+	}
+	if want(partCore) {
+		from(vanilla).bundle(&k.qkv, 3, t, s.attn, side)
+		from(false).matrix(&k.attn, t, s.attn)
+		from(false).matrix(&k.lse, t, s.heads)
+		from(vanilla).bundle(&k.gateUp, 2, t, s.ff, side)
+		from(false).matrix(&k.product, t, s.ff)
+	}
+	for i, g := range b.groups() {
+		if want(partLatents) && g.rank > 0 {
+			from(g.sumsLatents()).bundle(&k.latents[i], g.n(), t, g.rank, d.cfg.Grouped)
+		}
+		if want(partGathered) && g.gate.gathers && b.before != nil {
+			from(true).matrix(&k.gathered[i], 1, s.tp*t*g.n()*g.rank)
+		}
+	}
+}
+
+// share lets a block use the shared memory of the parts that it does not keep.
+func (d *Decoder) share(b *block) {
+	k, s := &b.kept, &d.shared
+	if !d.keeps(partX2) {
+		k.x2 = s.x2
+	}
+	if !d.keeps(partStats) {
+		k.stat1, k.stat2 = s.stat1, s.stat2
+	}
+	if !d.keeps(partLatents) {
+		k.latents = s.latents
+	}
+	if !d.keeps(partCore) {
+		k.qkv, k.attn, k.lse, k.gateUp, k.product = s.qkv, s.attn, s.lse, s.gateUp, s.product
+	}
+	if !d.keeps(partGathered) {
+		k.gathered = s.gathered
 	}
 }
 
@@ -102,14 +124,16 @@ func (d *Decoder) useWork(m *memory) {
 	}
 	m.use(vanilla).matrix(&w.dattn, t, s.attn)
 	m.use(vanilla).matrix(&w.dproduct, t, s.ff)
-	m.use(false).bundle(&w.dqkv, 3, t, s.attn, b.qkv.rank == 0 && d.cfg.Grouped)
+	m.use(false).bundle(&w.dqkv, 3, t, s.attn, d.cfg.dense() && d.cfg.Grouped)
 	m.use(false).matrix(&w.heads, t, s.heads)
 	m.use(s.split).matrix(&w.dot, t, 1)
 	m.use(false).matrix(&w.dotMore, t, 1)
 	if r := max(3*b.qkv.rank, 2*b.gateUp.rank); r > 0 {
 		m.use(false).matrix(&w.hidden, t, r)
 		m.use(s.split).matrix(&w.dlatent, t, r)
+		d.useCrossings(m, r)
 	}
+	d.useOperator(m)
 	if s.split && s.tp > 1 {
 		m.use(true).matrix(&w.part, t, s.res)
 		m.use(true).matrix(&w.parts, s.tp*t, s.res)
@@ -122,67 +146,39 @@ func (d *Decoder) useWork(m *memory) {
 	m.use(false).typed(&d.targets, t, 1, kernels.I32)
 }
 
-// allocateWeights makes the arenas of weights and gradients, alike. Norms come first and the embedding
-// second: what is replicated, and what gradients are added to, are then each one piece.
-func (d *Decoder) allocateWeights() error {
-	var weights, gradients arena
-	pair := func(w, g *kernels.View, rows, cols int) {
-		weights.matrix(w, rows, cols)
-		gradients.matrix(g, rows, cols)
+// useCrossings reserves what lax needs; r is the width of the widest latents.
+func (d *Decoder) useCrossings(m *memory, r int) {
+	w, t, b := &d.work, d.dims.rows, &d.blocks[len(d.blocks)-1]
+	if b.before == nil {
+		return
 	}
-	for l := range d.blocks {
-		b := &d.blocks[l]
-		pair(&b.attnNorm.gamma, &b.attnNorm.dgam, 1, d.dims.res)
-		pair(&b.mlpNorm.gamma, &b.mlpNorm.dgam, 1, d.dims.res)
+	gate := b.qkv.gate
+	for i, g := range b.groups() {
+		m.use(gate.gathers).bundle(&w.carry[i], g.n(), t, g.rank, d.cfg.Grouped)
 	}
-	pair(&d.finalNorm.gamma, &d.finalNorm.dgam, 1, d.dims.res)
-	norms := gradients.layout.Bytes()
-	lo, hi := d.dims.span(d.cfg.Vocab, !d.dims.split)
-	pair(&d.table.weight, &d.table.grad, hi-lo, d.dims.res)
-	added := gradients.layout.Bytes()
-	pair(&d.head.weight, &d.head.grad, d.dims.vocab, d.cfg.D)
-	for l := range d.blocks {
-		b := &d.blocks[l]
-		for _, g := range []*group{&b.qkv, &b.o, &b.gateUp, &b.down} {
-			if g.rank == 0 {
-				pair(&g.w, &g.dw, g.n()*g.out, g.in)
-				continue
+	if gate.kind != experiment.GateDense {
+		return
+	}
+	m.use(false).matrix(&w.crossed, t, r)
+	if gate.gathers || b.qkv.silu {
+		m.use(gate.gathers).matrix(&w.before, t, r)
+	}
+	if gate.gathers {
+		m.use(true).matrix(&w.scattered, 1, d.dims.tp*t*r)
+	}
+}
+
+// useOperator reserves room for a unit's sparse matrices made dense.
+func (d *Decoder) useOperator(m *memory) {
+	most := 0
+	for _, g := range d.blocks[0].groups() {
+		for _, u := range g.units {
+			if g.sparse != nil {
+				most = max(most, u.count()*g.out*g.in)
 			}
-			pair(&g.a, &g.da, g.n()*g.rank, g.in)
-			pair(&g.b, &g.db, g.n()*g.out, g.rank)
 		}
 	}
-	var err error
-	if d.arenas.weights, err = weights.commit(d.dev, kernels.MemWeights, false); err != nil {
-		return err
+	if most > 0 {
+		m.use(false).matrix(&d.work.operator, 1, most)
 	}
-	if d.arenas.gradients, err = gradients.commit(d.dev, kernels.MemGradients, false); err != nil {
-		return err
-	}
-	d.arenas.added = d.arenas.gradients.ColRange(0, int(added/4))
-	d.arenas.norms = d.arenas.gradients.ColRange(0, int(norms/4))
-	return nil
-}
-
-// Weights and Gradients are the flat arenas of the rank's parameters, one row each, of the same layout.
-func (d *Decoder) Weights() kernels.View { return d.arenas.weights }
-
-// Gradients of the rank's parameters.
-func (d *Decoder) Gradients() kernels.View { return d.arenas.gradients }
-
-// OwnGradients and ReplicatedGradients are the parts of Gradients that only this rank holds, and that every rank
-// of the tensor-parallel group holds alike (absent: none), so that a norm counts each element once (METHOD.md §2).
-func (d *Decoder) OwnGradients() kernels.View {
-	if d.dims.split || d.dims.tp == 1 {
-		return d.arenas.gradients
-	}
-	return d.arenas.gradients.ColRange(d.arenas.norms.Cols, d.arenas.gradients.Cols)
-}
-
-// ReplicatedGradients are the gradients that every rank holds alike; absent: none.
-func (d *Decoder) ReplicatedGradients() kernels.View {
-	if d.dims.split || d.dims.tp == 1 {
-		return kernels.View{}
-	}
-	return d.arenas.norms
 }

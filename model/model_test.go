@@ -23,6 +23,24 @@ func randomConfig(r *rand.Rand, v experiment.Variant, s experiment.Scheme) Confi
 		Scheme: s, Batch: 1 + r.IntN(2), Seq: 1 + r.IntN(7), Micros: 1 + r.IntN(2), SyncNorm: r.IntN(2) == 0, Grouped: r.IntN(2) == 0, Seed: r.Uint64()}
 }
 
+// variants are all that a decoder can be, each with what only it has.
+func variants() []Config {
+	out := []Config{{Variant: experiment.Full}, {Variant: experiment.SVD}, {Variant: experiment.CoLA}, {Variant: experiment.LORO},
+		{Variant: experiment.ReLoRA, Alpha: 3}, {Variant: experiment.SLTrain, Alpha: 3, Delta: 0.3}}
+	for _, gate := range []string{experiment.GateIdentity, experiment.GateVector, experiment.GateDense} {
+		for _, base := range []experiment.Variant{experiment.SVD, experiment.CoLA} {
+			out = append(out, Config{Variant: experiment.LaX, Gate: gate, Base: base})
+		}
+	}
+	return out
+}
+
+// as gives a configuration the variant of another.
+func (c Config) as(v Config) Config {
+	c.Variant, c.Gate, c.Base, c.Alpha, c.Delta = v.Variant, v.Gate, v.Base, v.Alpha, v.Delta
+	return c
+}
+
 // onRanks runs f on n reference ranks.
 func onRanks(t *testing.T, n int, f func(rank int, dev kernels.Device, tp kernels.Comm) error) {
 	t.Helper()
@@ -110,10 +128,14 @@ func (r *runner) loss(backward bool) (float64, error) {
 // variant and scheme, on two ranks.
 func TestFiniteDifferences(t *testing.T) {
 	draw := rand.New(rand.NewPCG(7, 7))
-	for _, v := range []experiment.Variant{experiment.Full, experiment.SVD, experiment.CoLA} {
-		for _, s := range v.Schemes() {
-			for range 4 {
-				cfg := randomConfig(draw, v, s)
+	for _, v := range variants() {
+		for _, s := range v.Variant.Schemes() {
+			for i := range 6 {
+				cfg := randomConfig(draw, v.Variant, s).as(v)
+				cfg.Recompute = []string{experiment.RecomputeNone, experiment.RecomputeLowRank, experiment.RecomputeFull}[i%3]
+				if v.Variant == experiment.LaX {
+					cfg.Layers++
+				}
 				onRanks(t, 2, func(rank int, dev kernels.Device, tp kernels.Comm) error {
 					r, err := newRunner(cfg, dev, tp)
 					if err != nil {
@@ -136,6 +158,9 @@ func (r *runner) check(t *testing.T, rank int) error {
 		return err
 	}
 	for _, p := range r.Params() {
+		if p.Grad.IsZero() { // frozen
+			continue
+		}
 		w, _, err := r.ReadWeight(ctx, p.Name)
 		if err != nil {
 			return err

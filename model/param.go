@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"boost-tui/experiment"
 	"boost-tui/kernels"
 )
 
@@ -15,7 +16,20 @@ type Param struct {
 	Rows, Cols                 int // of the whole tensor
 	RowLo, RowHi, ColLo, ColHi int // this rank's part
 	Replicated                 bool
-	Weight, Grad               kernels.View // the part
+	Weight, Grad               kernels.View // the part; Grad is absent where the parameter is frozen
+	// Picks, where they are there, are the columns of the whole that the part holds instead of a rectangle: the values of a
+	// sparse matrix whose elements lie in the rank's part of it. They are known once the support is.
+	Picks  []int64
+	sparse *holding
+}
+
+// Global is the place in the whole tensor, row by row, of element i of the part.
+func (p *Param) Global(i int64) int64 {
+	if p.sparse != nil {
+		return p.Picks[i]
+	}
+	width := int64(p.ColHi - p.ColLo)
+	return (int64(p.RowLo)+i/width)*int64(p.Cols) + int64(p.ColLo) + i%width
 }
 
 // Params lists the rank's parameters in a fixed order. The caller does not change it.
@@ -50,13 +64,37 @@ func (d *Decoder) listParams() {
 func (d *Decoder) addGroup(g *group, in, out, rank int) {
 	for i, name := range g.names {
 		u := unit{lo: i, hi: i + 1}
-		if g.rank == 0 {
+		switch {
+		case g.sparse != nil:
+			d.addSparse(name, g, &g.sparse[i], in, out)
+		case g.dense && g.dw.IsZero():
+			d.add(name+".weight", out, in, g.place.out, g.place.in, g.rowsOf(g.w, u), kernels.View{})
+		case g.dense:
 			d.add(name+".weight", out, in, g.place.out, g.place.in, g.rowsOf(g.w, u), g.rowsOf(g.dw, u))
-			continue
 		}
-		d.add(name+".A", rank, in, g.place.rank, g.place.in, g.rowsOf(g.a, u), g.rowsOf(g.da, u))
-		d.add(name+".B", out, rank, g.place.out, g.place.rank, g.rowsOf(g.b, u), g.rowsOf(g.db, u))
+		if g.rank > 0 {
+			d.add(name+".A", rank, in, g.place.rank, g.place.in, g.rowsOf(g.a, u), g.rowsOf(g.da, u))
+			d.add(name+".B", out, rank, g.place.out, g.place.rank, g.rowsOf(g.b, u), g.rowsOf(g.db, u))
+		}
+		switch {
+		case g.gate.v.IsZero():
+		case g.gate.kind == experiment.GateVector:
+			d.add(name+".lax_gate", 1, rank, false, g.place.rank, g.gateOf(g.gate.v, u), g.gateOf(g.gate.dv, u))
+		default:
+			d.add(name+".lax_gate", rank, rank, g.place.rank, false, g.rowsOf(g.gate.v, u), g.rowsOf(g.gate.dv, u))
+		}
 	}
+}
+
+// addSparse lists the values of a sparse matrix. Which ones the rank holds is known with the support.
+func (d *Decoder) addSparse(name string, g *group, s *sparse, in, out int) {
+	h := &holding{sparse: *s, rows: out, cols: in}
+	h.rowLo, h.rowHi = d.dims.span(out, g.place.out)
+	h.colLo, h.colHi = d.dims.span(in, g.place.in)
+	p := Param{Name: name + ".sparse_value", Rows: 1, Cols: d.cfg.nonzeros(out, in), RowHi: 1, Weight: s.value, Grad: s.dvalue, sparse: h}
+	p.ColHi = p.Cols
+	d.byName[p.Name] = len(d.params)
+	d.params = append(d.params, p)
 }
 
 func (d *Decoder) add(name string, rows, cols int, splitRows, splitCols bool, w, g kernels.View) {
@@ -84,18 +122,19 @@ func (d *Decoder) Load(ctx context.Context, name string, global []float32) error
 
 // set uploads f of the global indices of the rank's part, piece by piece.
 func (d *Decoder) set(ctx context.Context, p Param, f func(global int64) float32) error {
-	width := p.ColHi - p.ColLo
 	return d.pieces(p.Weight, func(host *kernels.Host, from int, piece kernels.View) error {
 		for i := range piece.Cols {
-			r, c := (from+i)/width, (from+i)%width
-			v := f(int64(p.RowLo+r)*int64(p.Cols) + int64(p.ColLo+c))
-			binary.NativeEndian.PutUint32(host.Bytes[4*i:], math.Float32bits(v))
+			binary.NativeEndian.PutUint32(host.Bytes[4*i:], math.Float32bits(f(p.Global(int64(from+i)))))
 		}
-		if err := d.dev.Do(kernels.Call{Label: dataLabel(p.Name)}, &kernels.Upload{Src: host, Dst: piece}); err != nil {
-			return err
-		}
-		return d.dev.Sync(ctx, d.dev.Compute())
+		return d.upload(ctx, p.Name, host, piece)
 	})
+}
+
+func (d *Decoder) upload(ctx context.Context, name string, host *kernels.Host, to kernels.View) error {
+	if err := d.dev.Do(kernels.Call{Label: dataLabel(name)}, &kernels.Upload{Src: host, Dst: to}); err != nil {
+		return err
+	}
+	return d.dev.Sync(ctx, d.dev.Compute())
 }
 
 // ReadWeight is the rank's part of a weight.
@@ -112,6 +151,9 @@ func (d *Decoder) read(ctx context.Context, name string, which func(Param) kerne
 	p, err := d.Param(name)
 	if err != nil {
 		return nil, p, err
+	}
+	if which(p).IsZero() {
+		return nil, p, fmt.Errorf("model: %s has no gradient in variant %s", name, d.cfg.Variant)
 	}
 	out := make([]float32, which(p).Len())
 	err = d.pieces(which(p), func(host *kernels.Host, from int, piece kernels.View) error {
