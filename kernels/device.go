@@ -22,8 +22,8 @@ import (
 // devices whose compute stream is eager, Do on and Wait by that stream may block.
 type Device interface {
 	Info() Info
-	// Alloc reserves zeroed memory. symmetric memory can be used in collectives; every rank of
-	// a communicator must make its symmetric allocations in the same order and sizes.
+	// Alloc reserves zeroed memory. symmetric memory can be used in messages; ranks of a communicator make the
+	// allocations that its collectives work on in the same order and sizes (the cpu device does not insist).
 	Alloc(name string, bytes int64, symmetric bool) (*Buffer, error)
 	Free(*Buffer) error
 	// Host reserves host memory that copies may touch while they run.
@@ -49,7 +49,8 @@ type Device interface {
 
 	// UID makes the identity of a new communicator; its first member hands it to the others.
 	UID() (UID, error)
-	// Join makes a communicator of n ranks. It blocks until all have joined or the context ends.
+	// Join makes a communicator of n ranks. It blocks until all have joined or the context ends. A rank may be in
+	// several; all their members join them in the same order.
 	Join(ctx context.Context, id UID, n, rank int, name string) (Comm, error)
 
 	Close() error
@@ -73,14 +74,15 @@ type EventTime struct {
 // UID identifies a communicator.
 type UID [128]byte
 
-// Comm is a group of ranks that collectives run over. Status and Abort may be called from any goroutine.
+// Comm is a group of ranks that messages run over. Its collectives are issued in the same order on every rank, on one
+// stream. Status and Abort may be called from any goroutine.
 type Comm interface {
 	Name() string
 	Rank() int
 	Size() int
 	// Status is the asynchronous failure of the communicator, nil while it is sound.
 	Status() error
-	// Abort makes every pending and later collective of every member fail with ErrAborted.
+	// Abort makes every pending and later message of every member fail with ErrAborted.
 	Abort() error
 	Close() error
 }

@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define BT_ABI 2
+#define BT_ABI 3
 typedef int32_t bt_status;
 enum {
   BT_OK = 0,
@@ -92,8 +92,9 @@ typedef struct {
   bt_mat m[10];
 } bt_op;
 
-/* A group call: parts that travel together. Counts are in fp32 elements of src. */
-enum { BT_ALLREDUCE = 0, BT_ALLGATHER = 1, BT_REDUCESCATTER = 2, BT_BCAST = 3 };
+/* A message: a group call of parts that travel together, or a transfer, all of whose parts are sends to one member (src)
+ * or receives from one (dst), named by root. Counts are in fp32 elements of src, of a receive of dst. */
+enum { BT_ALLREDUCE = 0, BT_ALLGATHER = 1, BT_REDUCESCATTER = 2, BT_BCAST = 3, BT_SEND = 4, BT_RECV = 5 };
 enum { BT_SUM = 0, BT_MAX = 1 };
 enum { BT_MAX_PARTS = 32, BT_LABEL = 64 };
 typedef struct {
@@ -106,6 +107,7 @@ typedef struct {
   uint64_t comm; /* the address of a bt_comm */
   char label[BT_LABEL];
   int32_t parts, pad;
+  int64_t least_ns; /* that it takes at least, from the moment when all its ranks have come */
   bt_part part[BT_MAX_PARTS];
 } bt_coll;
 

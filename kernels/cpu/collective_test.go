@@ -26,38 +26,52 @@ func world(t testing.TB, n int, f func(r *rig, c kernels.Comm) error) {
 // ranks runs f as n ranks of one process.
 func ranks(t testing.TB, n int, f func(r *rig, c kernels.Comm) error) []error {
 	t.Helper()
+	return linked(t, n, kernels.Link{}, f)
+}
+
+// linked is ranks beside an imitated link.
+func linked(t testing.TB, n int, link kernels.Link, f func(r *rig, c kernels.Comm) error) []error {
+	t.Helper()
+	ids := make(chan kernels.UID, n)
+	return devices(t, n, link, func(r *rig, rank int) error {
+		if rank == 0 {
+			id, err := r.UID()
+			if err != nil {
+				return err
+			}
+			for range n {
+				ids <- id
+			}
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		c, err := r.Join(ctx, <-ids, n, rank, "tp")
+		if err != nil {
+			return err
+		}
+		return f(r, c)
+	})
+}
+
+// devices runs f with n devices that share memory.
+func devices(t testing.TB, n int, link kernels.Link, f func(r *rig, rank int) error) []error {
+	t.Helper()
 	segment, err := NewSegment()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer segment.Close()
-	ids, errs := make(chan kernels.UID, n), make([]error, n)
+	errs := make([]error, n)
 	var wg sync.WaitGroup
 	for rank := range n {
 		wg.Go(func() {
-			errs[rank] = func() error {
-				d, err := Open(Options{Segment: segment, World: n, Rank: rank})
-				if err != nil {
-					return err
-				}
-				defer d.Close()
-				if rank == 0 {
-					id, err := d.UID()
-					if err != nil {
-						return err
-					}
-					for range n {
-						ids <- id
-					}
-				}
-				ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-				defer cancel()
-				c, err := d.Join(ctx, <-ids, n, rank, "tp")
-				if err != nil {
-					return err
-				}
-				return f(newRig(t, d, uint64(rank)), c)
-			}()
+			d, err := Open(Options{Segment: segment, World: n, Rank: rank, Link: link})
+			if err != nil {
+				errs[rank] = err
+				return
+			}
+			defer d.Close()
+			errs[rank] = f(newRig(t, d, uint64(rank)), rank)
 		})
 	}
 	wg.Wait()
@@ -191,19 +205,30 @@ func TestDisagreementNamesBoth(t *testing.T) {
 	t.Log(errs[0])
 }
 
-func TestAllocationsMustAgree(t *testing.T) {
+// Ranks need not allocate alike, nor before they join: stages of a pipeline do not.
+func TestAllocationsMayDiffer(t *testing.T) {
+	world(t, 3, func(r *rig, c kernels.Comm) error {
+		for i := range c.Rank() {
+			r.symmetric(1000 * (i + 1))
+		}
+		v := r.symmetric(3<<20+c.Rank()).ColRange(5, 5+2<<20)
+		for round := range 3 {
+			r.fillBy(v, func(i int) float64 { return float64(c.Rank() + i%5 + round) })
+			if err := r.Do(kernels.Call{}, &kernels.Collective{Comm: c, Parts: []kernels.Part{{Send: v}}}); err != nil {
+				return err
+			}
+			if err := r.expect("sum", v, func(i int) float64 { return float64(3 + 3*(i%5+round)) }); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	segment, err := NewSegment()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer segment.Close()
-	a, b := open(t, Options{Segment: segment, World: 2}), open(t, Options{Segment: segment, World: 2, Rank: 1})
-	if _, err := a.Alloc("weights", 100, true); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := b.Alloc("weights", 101, true); !errors.Is(err, kernels.ErrInvalid) || !strings.Contains(err.Error(), "100") {
-		t.Errorf("allocated: %v", err)
-	}
+	open(t, Options{Segment: segment, World: 2})
 	if _, err := Open(Options{Segment: segment, World: 3}); !errors.Is(err, kernels.ErrInvalid) {
 		t.Errorf("opened in another world: %v", err)
 	}

@@ -33,6 +33,13 @@ static bool process(int pid, uint64_t *started, char *state) {
   return true;
 }
 
+/* Wakes whoever waits for members, or sleeps. */
+static void wake(bt_seg_comm *c) {
+  atomic_fetch_add(&c->bell, 1);
+  bt_futex_wake(&c->bell, 1 << 30, true);
+  bt_futex_wake(&c->failed, 1 << 30, true);
+}
+
 void bt_comm_fail(bt_seg_comm *c, bt_status status, const char *format, ...) {
   uint32_t sound = 0;
   if (!atomic_compare_exchange_strong(&c->failed, &sound, 1)) return;
@@ -41,8 +48,7 @@ void bt_comm_fail(bt_seg_comm *c, bt_status status, const char *format, ...) {
   vsnprintf(c->why, sizeof c->why, format, ap);
   va_end(ap);
   atomic_store(&c->failed, 16 + status);
-  atomic_fetch_add(&c->bell, 1);
-  bt_futex_wake(&c->bell, 1 << 30, true);
+  wake(c);
 }
 
 /* The reason, for this rank. Whoever writes it may have died while writing; then there is none. */
@@ -71,14 +77,15 @@ bt_status bt_comm_status(bt_comm *c, char *text, size_t len) {
   return failed ? reason(c->slot, failed, text, len) : BT_OK;
 }
 
-/* Looks after the members that have not come (arrived < want; want 0: all). */
-static void find_dead(bt_comm *c, uint64_t want) {
+/* Looks after the members that a need waits for. */
+static void find_dead(bt_comm *c, const bt_need *need) {
   for (int r = 0; r < c->n; r++) {
     bt_seg_member *m = &c->slot->member[r];
     uint32_t present = atomic_load(&m->present);
-    if (!present || present == 3 || (want && atomic_load(&m->arrived) >= want)) continue;
+    if (!present || present == 3 || (need->peer >= 0 && need->peer != r)) continue;
+    if (need->peer < 0 && need->count && atomic_load(&m->arrived) >= need->count) continue;
     if (present == 2) {
-      bt_comm_fail(c->slot, BT_ECOMM, "rank %d of %.31s has left", r, c->slot->name);
+      if (!need->met(c, need)) bt_comm_fail(c->slot, BT_ECOMM, "rank %d of %.31s has left", r, c->slot->name);
       return;
     }
     if (m->pid == getpid()) continue;
@@ -93,39 +100,57 @@ static void find_dead(bt_comm *c, uint64_t want) {
   }
 }
 
-static bool all_arrived(bt_comm *c, uint64_t want) {
-  for (int r = 0; r < c->n; r++)
-    if (atomic_load(&c->slot->member[r].arrived) < want) return false;
-  return true;
-}
-
-static void ring(bt_seg_comm *s) {
+void bt_comm_ring(bt_seg_comm *s) {
   atomic_fetch_add(&s->bell, 1);
   if (atomic_load(&s->sleepers)) bt_futex_wake(&s->bell, 1 << 30, true);
 }
 
+/* Sleeps until the bell rings, but at most so long. */
+static void doze(bt_comm *c, const bt_need *need, int64_t ns) {
+  atomic_fetch_add(&c->slot->sleepers, 1);
+  uint32_t seen = atomic_load(&c->slot->bell);
+  if (!need->met(c, need) && !atomic_load(&c->slot->failed)) bt_futex_wait(&c->slot->bell, seen, ns, true);
+  atomic_fetch_sub(&c->slot->sleepers, 1);
+}
+
+bt_status bt_comm_wait(bt_comm *c, const bt_need *need, char *err) {
+  for (int i = 0; i < c->ctx->opt.spin; i++) {
+    if (need->met(c, need)) return BT_OK;
+    bt_pause();
+  }
+  for (int64_t looked = bt_monotonic(); !need->met(c, need);) {
+    bt_status status = bt_comm_check(c, err);
+    if (status) return status;
+    doze(c, need, 50000000);
+    if (bt_monotonic() - looked < 40000000) continue;
+    find_dead(c, need);
+    looked = bt_monotonic();
+  }
+  return BT_OK;
+}
+
+bt_status bt_comm_sleep(bt_comm *c, int64_t until_ns, char *err) {
+  for (;;) {
+    bt_status status = bt_comm_check(c, err);
+    int64_t left = until_ns - bt_monotonic();
+    if (status || left <= 0) return status;
+    bt_futex_wait(&c->slot->failed, 0, left, true);
+  }
+}
+
+static bool all_arrived(const bt_comm *c, const bt_need *need) {
+  for (int r = 0; r < c->n; r++)
+    if (atomic_load(&c->slot->member[r].arrived) < need->count) return false;
+  return true;
+}
+
 bt_status bt_comm_barrier(bt_comm *c, char *err) {
-  uint64_t want = ++c->barriers;
+  bt_need need = {.met = all_arrived, .peer = -1, .count = ++c->barriers};
   bt_status status = bt_comm_check(c, err);
   if (status) return status;
-  atomic_store(&c->slot->member[c->rank].arrived, want);
-  if (all_arrived(c, want)) {
-    ring(c->slot);
-    return BT_OK;
-  }
-  for (int i = 0; i < c->ctx->opt.spin; i++) {
-    bt_pause();
-    if (all_arrived(c, want)) return BT_OK;
-  }
-  while (!all_arrived(c, want)) {
-    if ((status = bt_comm_check(c, err))) return status;
-    atomic_fetch_add(&c->slot->sleepers, 1);
-    uint32_t seen = atomic_load(&c->slot->bell);
-    int64_t before = bt_monotonic();
-    if (!all_arrived(c, want) && !atomic_load(&c->slot->failed)) bt_futex_wait(&c->slot->bell, seen, 50000000, true);
-    atomic_fetch_sub(&c->slot->sleepers, 1);
-    if (bt_monotonic() - before > 40000000) find_dead(c, want);
-  }
+  atomic_store(&c->slot->member[c->rank].arrived, need.count);
+  if (!all_arrived(c, &need)) return bt_comm_wait(c, &need, err);
+  bt_comm_ring(c->slot);
   return BT_OK;
 }
 
@@ -180,27 +205,39 @@ bt_status bt_comm_join(bt_ctx *ctx, const bt_uid *id, int32_t n, int32_t rank, c
   if (rank == 0) snprintf(slot->name, sizeof slot->name, "%.31s", name);
   atomic_store(&m->present, 1);
   atomic_fetch_add(&slot->joined, 1);
-  ring(slot);
+  bt_comm_ring(slot);
   *out = c;
   return BT_OK;
 }
 
+static bool all_joined(const bt_comm *c, const bt_need *need) {
+  (void)need;
+  return atomic_load(&c->slot->joined) >= (uint32_t)c->n;
+}
+
 bt_status bt_comm_ready(bt_comm *c, int32_t wait_us) {
-  bt_seg_comm *s = c->slot;
-  uint32_t seen = atomic_load(&s->bell);
+  bt_need need = {.met = all_joined, .peer = -1};
   bt_status status = bt_comm_check(c, c->ctx->err);
   if (status) return status;
-  if (atomic_load(&s->joined) < (uint32_t)c->n) {
-    atomic_fetch_add(&s->sleepers, 1);
-    bt_futex_wait(&s->bell, seen, (int64_t)wait_us * 1000, true);
-    atomic_fetch_sub(&s->sleepers, 1);
-    if (atomic_load(&s->joined) < (uint32_t)c->n) {
-      find_dead(c, 0);
-      return BT_ENOTREADY;
-    }
+  if (!all_joined(c, &need)) doze(c, &need, (int64_t)wait_us * 1000);
+  if (!all_joined(c, &need)) {
+    find_dead(c, &need);
+    return BT_ENOTREADY;
   }
-  for (int r = 0; r < c->n; r++) c->world[r] = s->member[r].world_rank;
+  for (int r = 0; r < c->n; r++) c->world[r] = c->slot->member[r].world_rank;
   return BT_OK;
+}
+
+/* The last to leave gives everything back. */
+static void leave(bt_comm *c) {
+  bt_seg_comm *s = c->slot;
+  if (atomic_fetch_add(&s->left, 1) + 1 != (uint32_t)c->n) return;
+  for (int from = 0; from < c->n; from++)
+    for (int to = 0; to < c->n; to++) {
+      uint16_t mail = atomic_load(&s->mail[from][to]);
+      if (mail) atomic_store(&c->ctx->segment->header->mail[mail - 1].taken, 0);
+    }
+  atomic_store(&s->taken, 0);
 }
 
 bt_status bt_comm_end(bt_comm *c, int32_t how) {
@@ -211,9 +248,8 @@ bt_status bt_comm_end(bt_comm *c, int32_t how) {
   }
   if (atomic_exchange(&c->ended, true)) return BT_OK;
   atomic_store(&s->member[c->rank].present, 2);
-  ring(s);
-  bt_futex_wake(&s->bell, 1 << 30, true);
-  if (atomic_fetch_add(&s->left, 1) + 1 == (uint32_t)c->n) atomic_store(&s->taken, 0);
+  wake(s);
+  leave(c);
   return BT_OK;
 }
 

@@ -117,28 +117,18 @@ func (c *Comm) end(how C.int32_t) error {
 	return nil
 }
 
-// collective encodes and launches a group call.
-func (d *Device) collective(c kernels.Call, e *kernels.Collective) error {
-	comm, ok := e.Comm.(*Comm)
+// message encodes and launches a group call or a transfer.
+func (d *Device) message(c kernels.Call, e kernels.Message) error {
+	comm, ok := e.Group().(*Comm)
 	if !ok || comm.dev != d || comm.c == nil {
 		return invalid(e.Name(), c.Label, "the communicator is closed or not one of this device")
 	}
-	if len(e.Parts) > C.BT_MAX_PARTS {
-		return invalid(e.Name(), c.Label, fmt.Sprintf("%d parts; a group call holds %d", len(e.Parts), int(C.BT_MAX_PARTS)))
+	if err := encode(&d.coll, e); err != nil {
+		return invalid(e.Name(), c.Label, err.Error())
 	}
 	o := &d.coll
-	*o = C.bt_coll{comm: C.uint64_t(uintptr(unsafe.Pointer(comm.c))), parts: C.int32_t(len(e.Parts))}
-	o.h.size = C.uint32_t(unsafe.Offsetof(o.part) + uintptr(len(e.Parts))*unsafe.Sizeof(o.part[0]))
-	o.h.kind = C.BT_COLLECTIVE
+	o.comm, o.least_ns = C.uint64_t(uintptr(unsafe.Pointer(comm.c))), C.int64_t(d.link.Time(e))
 	setText(o.label[:], c.Label.String())
-	for i, p := range e.Parts {
-		q := &o.part[i]
-		q.kind, q.reduce, q.root = C.int32_t(p.Kind), C.int32_t(p.Reduce), C.int32_t(p.Root)
-		q.n, q.src = C.uint64_t(p.Send.Len()), C.bt_ptr(p.Send.Ptr())
-		if !p.Recv.IsZero() {
-			q.dst = C.bt_ptr(p.Recv.Ptr())
-		}
-	}
 	s := d.streams[c.Stream]
 	if c.Stream != kernels.ComputeStream {
 		d.remember(s, c, e.Name())
@@ -146,6 +136,49 @@ func (d *Device) collective(c kernels.Call, e *kernels.Collective) error {
 	if r := C.t_launch_coll(d.api, d.ctx, s.c, o); r != 0 {
 		return d.launchFailed(c, e.Name(), r)
 	}
+	return nil
+}
+
+// encode fills in the parts of a message.
+func encode(o *C.bt_coll, e kernels.Message) error {
+	*o = C.bt_coll{}
+	n := 0
+	add := func(kind C.int32_t, root int) *C.bt_part {
+		if n == len(o.part) {
+			n++ // too many: told below
+			return new(C.bt_part)
+		}
+		q := &o.part[n]
+		n++
+		q.kind, q.root = kind, C.int32_t(root)
+		return q
+	}
+	switch m := e.(type) {
+	case *kernels.Collective:
+		for _, p := range m.Parts {
+			q := add(C.int32_t(p.Kind), p.Root)
+			q.reduce, q.n, q.src = C.int32_t(p.Reduce), C.uint64_t(p.Send.Len()), C.bt_ptr(p.Send.Ptr())
+			if !p.Recv.IsZero() {
+				q.dst = C.bt_ptr(p.Recv.Ptr())
+			}
+		}
+	case *kernels.Send:
+		for _, v := range m.Views {
+			q := add(C.BT_SEND, m.Peer)
+			q.n, q.src = C.uint64_t(v.Len()), C.bt_ptr(v.Ptr())
+		}
+	case *kernels.Recv:
+		for _, v := range m.Views {
+			q := add(C.BT_RECV, m.Peer)
+			q.n, q.dst = C.uint64_t(v.Len()), C.bt_ptr(v.Ptr())
+		}
+	}
+	if n > len(o.part) {
+		return fmt.Errorf("more parts than %d; a group call holds no more", len(o.part))
+	}
+	o.parts = C.int32_t(n)
+	o.h.size = C.uint32_t(unsafe.Offsetof(o.part) + uintptr(n)*unsafe.Sizeof(o.part[0]))
+	o.h.kind = C.BT_COLLECTIVE
 	return nil
 }
 

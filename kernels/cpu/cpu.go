@@ -39,6 +39,9 @@ type Options struct {
 	Threads int
 	// BLAS is "gonum", the absolute path of a CBLAS library, or "": $BOOST_BLAS, else the first of the usual libraries, else gonum.
 	BLAS string
+	// Link is an interconnect to imitate: every message takes at least as long as a ring over it would need from the
+	// moment when all its ranks have come. The stream sleeps meanwhile.
+	Link kernels.Link
 	// ISA forces an instruction set: base, avx2, avx512. "": the best that the processor has.
 	ISA string
 }
@@ -54,6 +57,7 @@ type Device struct {
 	blas    blas
 	threads int
 	world   int
+	link    kernels.Link
 	streams []*stream
 	events  []*C.bt_event
 	host    map[unsafe.Pointer]int64
@@ -90,11 +94,12 @@ func Open(o Options) (*Device, error) {
 		}
 		defer o.Segment.Close()
 	}
-	d := &Device{api: C.bt_cpu_backend(), blas: library, threads: o.Threads, world: o.World, host: map[unsafe.Pointer]int64{}}
+	d := &Device{api: C.bt_cpu_backend(), blas: library, threads: o.Threads, world: o.World, link: o.Link, host: map[unsafe.Pointer]int64{}}
 	opt := C.bt_options{threads: C.int32_t(o.Threads), segment_fd: C.int32_t(o.Segment.Fd()),
 		world: C.int32_t(o.World), rank: C.int32_t(o.Rank)}
 	opt.size = C.uint32_t(unsafe.Sizeof(opt))
-	if o.World*o.Threads <= runtime.NumCPU() {
+	// Beside an imitated link compute goes on while messages are under way: whoever spins takes a core from it.
+	if o.World*o.Threads <= runtime.NumCPU() && o.Link.IsZero() {
 		opt.spin = spinPauses
 	}
 	for i := range len(o.ISA) {

@@ -33,8 +33,8 @@ func (d *Device) Do(c kernels.Call, op kernels.Op) error {
 		return d.transfer(c, e.Src, e.Offset, e.Dst, true)
 	case *kernels.Download:
 		return d.transfer(c, e.Dst, e.Offset, e.Src, false)
-	case *kernels.Collective:
-		return d.collective(c, e)
+	case kernels.Message:
+		return d.message(c, e)
 	case *kernels.Gemm:
 		if e.A.DType != kernels.F32 || e.D.DType != kernels.F32 {
 			return &kernels.Error{Backend: "cpu", Op: "gemm", Label: c.Label, Msg: "computes in fp32 only", Err: kernels.ErrUnsupported}

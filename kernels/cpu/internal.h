@@ -81,11 +81,12 @@ void bt_segment_close(bt_segment *);
 bt_status bt_segment_alloc(bt_segment *, uint64_t bytes, bt_ptr *out, char *err);
 bt_status bt_segment_free(bt_segment *, bt_ptr, char *err);
 bool bt_segment_owns(bt_segment *, bt_ptr);
-/* Where a range of this rank's symmetric memory lies in a peer's; false when it is not symmetric memory. */
+/* A place in the memory of a rank: an allocation by its number, and bytes into it. */
 typedef struct {
+  uint32_t alloc, pad;
   uint64_t offset;
-  int64_t stride;
 } bt_place;
+/* Where a range of this rank's symmetric memory lies; false when it is not symmetric memory. */
 bool bt_segment_find(bt_segment *, bt_ptr, uint64_t bytes, bt_place *);
 int bt_segment_rank(bt_segment *);
 

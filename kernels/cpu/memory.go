@@ -17,8 +17,8 @@ import (
 	"boost-tui/kernels"
 )
 
-// Alloc implements kernels.Device. Symmetric memory is shared with the other ranks of the segment: every
-// rank must make its symmetric allocations in the same order and sizes, and an allocation that differs fails.
+// Alloc implements kernels.Device. Symmetric memory is shared with the other ranks of the segment, which need not
+// allocate alike: stages of a pipeline hold different things.
 func (d *Device) Alloc(name string, bytes int64, symmetric bool) (*kernels.Buffer, error) {
 	if err := d.closed("alloc"); err != nil {
 		return nil, err

@@ -1,5 +1,5 @@
-/* segment.c - symmetric memory: allocation i of every rank lies in one range of the file, rank after rank, and every rank maps
- * the whole range, so that a peer's element is the own address plus a multiple of the stride. */
+/* segment.c - memory that peers can reach: every allocation is a range of one file, told in the header. A rank maps its own
+ * at once and a peer's when a message first touches it, so that ranks need not allocate alike. */
 #include "segment.h"
 #include "api.h"
 #include <errno.h>
@@ -19,8 +19,8 @@ int bt_segment_new(void) {
   int fd = memfd_create("boost-tui", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (fd < 0) return -errno;
   struct {
-    uint64_t magic, id;
-  } head = {BT_SEG_MAGIC, 0};
+    uint64_t magic, id, end;
+  } head = {BT_SEG_MAGIC, 0, bt_seg_header_bytes()};
   if (getrandom(&head.id, sizeof head.id, 0) != sizeof head.id || ftruncate(fd, bt_seg_header_bytes()) ||
       pwrite(fd, &head, sizeof head, 0) != sizeof head) {
     int e = errno;
@@ -36,9 +36,14 @@ bt_status bt_segment_open(const bt_options *o, bt_segment **out, char *err) {
     return bt_fail(err, BT_EINVAL, "rank %d of %d ranks; a host holds 1 to %d", o->rank, o->world, BT_SEG_RANKS);
   bt_segment *s = calloc(1, sizeof *s);
   if (!s) return bt_fail(err, BT_ENOMEM, "no memory for a segment");
-  *s = (bt_segment){
-      .fd = fcntl(o->segment_fd, F_DUPFD_CLOEXEC, 3), .world = o->world, .rank = o->rank, .end = bt_seg_header_bytes()};
+  *s = (bt_segment){.fd = fcntl(o->segment_fd, F_DUPFD_CLOEXEC, 3), .world = o->world, .rank = o->rank};
+  pthread_mutex_init(&s->lock, NULL);
+  s->at = calloc((size_t)o->world * BT_SEG_ALLOCS, sizeof *s->at);
   struct stat st;
+  if (!s->at) {
+    bt_segment_close(s);
+    return bt_fail(err, BT_ENOMEM, "no memory for a segment");
+  }
   if (s->fd < 0 || fstat(s->fd, &st) || (size_t)st.st_size < bt_seg_header_bytes()) {
     bt_status status = bt_fail(err, BT_EINVAL, "file descriptor %d is not a segment of ranks", o->segment_fd);
     bt_segment_close(s);
@@ -64,14 +69,21 @@ bt_status bt_segment_open(const bt_options *o, bt_segment **out, char *err) {
   return BT_OK;
 }
 
-void bt_segment_close(bt_segment *s) {
-  for (bt_seg_map *m = s->maps, *n; m; m = n) {
+static void unmap(bt_seg_map *m) {
+  for (bt_seg_map *n; m; m = n) {
     n = m->next;
-    munmap(m->base, m->stride * s->world);
+    munmap(m->base, m->length);
     free(m);
   }
+}
+
+void bt_segment_close(bt_segment *s) {
+  unmap(s->maps);
+  unmap(s->far);
+  free(s->at);
   if (s->header) munmap(s->header, bt_seg_header_bytes());
   if (s->fd >= 0) close(s->fd);
+  pthread_mutex_destroy(&s->lock);
   free(s);
 }
 
@@ -87,42 +99,48 @@ static int reserve(int fd, uint64_t offset, uint64_t bytes) {
   return pwrite(fd, "", 1, offset + bytes - 1) == 1 ? 0 : errno;
 }
 
+/* Takes a range of the file for this rank alone. */
+static uint64_t take(bt_segment *s, uint64_t length, uint64_t align) {
+  uint64_t seen = atomic_load(&s->header->end), offset;
+  do offset = up(seen, align);
+  while (!atomic_compare_exchange_weak(&s->header->end, &seen, offset + length));
+  return offset;
+}
+
 bt_status bt_segment_alloc(bt_segment *s, uint64_t bytes, bt_ptr *out, char *err) {
   if (s->allocs >= BT_SEG_ALLOCS)
     return bt_fail(err, BT_ENOMEM, "%d symmetric allocations were made; no more can be", BT_SEG_ALLOCS);
-  uint64_t seen = 0;
-  if (!atomic_compare_exchange_strong(&s->header->alloc[s->allocs], &seen, bytes + 1) && seen != bytes + 1)
-    return bt_fail(err, BT_EINVAL,
-                   "symmetric allocation %d of rank %d has %llu bytes, another rank's has %llu: every rank must make the same ones "
-                   "in the same order",
-                   s->allocs, s->rank, (unsigned long long)bytes, (unsigned long long)seen - 1);
   bt_seg_map *m = calloc(1, sizeof *m);
   if (!m) return bt_fail(err, BT_ENOMEM, "no memory");
-  uint64_t stride = up(bytes ? bytes : 1, bytes >= HUGE ? HUGE : PAGE);
-  *m = (bt_seg_map){.bytes = bytes, .stride = stride, .offset = up(s->end, bytes >= HUGE ? HUGE : PAGE)};
-  int e = reserve(s->fd, m->offset + stride * s->rank, stride);
+  uint64_t align = bytes >= HUGE ? HUGE : PAGE, length = up(bytes ? bytes : 1, align);
+  *m = (bt_seg_map){.bytes = bytes, .length = length, .offset = take(s, length, align), .alloc = s->allocs};
+  int e = reserve(s->fd, m->offset, length);
   if (e) {
     free(m);
     return bt_fail(err, BT_ENOMEM, "no shared memory for %llu bytes: %s", (unsigned long long)bytes, strerror(e));
   }
-  m->base = mmap(NULL, stride * s->world, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, m->offset);
+  m->base = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, m->offset);
   if (m->base == MAP_FAILED) {
     free(m);
-    return bt_fail(err, BT_ENOMEM, "map %llu bytes of shared memory: %s", (unsigned long long)(stride * s->world), strerror(errno));
+    return bt_fail(err, BT_ENOMEM, "map %llu bytes of shared memory: %s", (unsigned long long)length, strerror(errno));
   }
-  if (bytes >= HUGE) madvise(m->base, stride * s->world, MADV_HUGEPAGE);
-  s->allocs++;
-  s->end = m->offset + stride * s->world;
+  if (bytes >= HUGE) madvise(m->base, length, MADV_HUGEPAGE);
+  bt_seg_alloc *told = &s->header->alloc[s->rank][s->allocs++];
+  told->offset = m->offset;
+  atomic_store(&told->bytes, bytes);
+  atomic_store(&s->at[s->rank * BT_SEG_ALLOCS + m->alloc], m->base);
+  pthread_mutex_lock(&s->lock);
   m->next = s->maps;
   s->maps = m;
-  *out = (bt_ptr)(uintptr_t)(m->base + stride * s->rank);
+  pthread_mutex_unlock(&s->lock);
+  *out = (bt_ptr)(uintptr_t)m->base;
   return BT_OK;
 }
 
 static bt_seg_map *find(bt_segment *s, bt_ptr p) {
   for (bt_seg_map *m = s->maps; m; m = m->next) {
-    bt_ptr own = (bt_ptr)(uintptr_t)(m->base + m->stride * s->rank);
-    if (p >= own && p < own + m->stride) return m;
+    bt_ptr own = (bt_ptr)(uintptr_t)m->base;
+    if (p >= own && p < own + m->length) return m;
   }
   return NULL;
 }
@@ -130,25 +148,71 @@ static bt_seg_map *find(bt_segment *s, bt_ptr p) {
 bool bt_segment_owns(bt_segment *s, bt_ptr p) { return find(s, p) != NULL; }
 
 bt_status bt_segment_free(bt_segment *s, bt_ptr p, char *err) {
+  pthread_mutex_lock(&s->lock);
   bt_seg_map *m = find(s, p);
-  if (!m || p != (bt_ptr)(uintptr_t)(m->base + m->stride * s->rank))
-    return bt_fail(err, BT_EINVAL, "frees the middle of an allocation");
-  for (bt_seg_map **at = &s->maps; *at; at = &(*at)->next)
-    if (*at == m) {
-      *at = m->next;
-      break;
-    }
-  munmap(m->base, m->stride * s->world);
-  fallocate(s->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, m->offset + m->stride * s->rank, m->stride);
+  if (m && p == (bt_ptr)(uintptr_t)m->base)
+    for (bt_seg_map **at = &s->maps; *at; at = &(*at)->next)
+      if (*at == m) {
+        *at = m->next;
+        break;
+      }
+  pthread_mutex_unlock(&s->lock);
+  if (!m || p != (bt_ptr)(uintptr_t)m->base) return bt_fail(err, BT_EINVAL, "frees the middle of an allocation");
+  atomic_store(&s->header->alloc[s->rank][m->alloc].bytes, 0);
+  atomic_store(&s->at[s->rank * BT_SEG_ALLOCS + m->alloc], NULL);
+  fallocate(s->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, m->offset, m->length);
+  munmap(m->base, m->length);
   free(m);
   return BT_OK;
 }
 
 bool bt_segment_find(bt_segment *s, bt_ptr p, uint64_t bytes, bt_place *out) {
+  pthread_mutex_lock(&s->lock);
   bt_seg_map *m = find(s, p);
-  if (!m) return false;
-  uint64_t at = p - (bt_ptr)(uintptr_t)(m->base + m->stride * s->rank);
-  if (at + bytes > m->bytes) return false;
-  *out = (bt_place){m->offset + at, (int64_t)m->stride};
-  return true;
+  bool inside = false;
+  if (m) {
+    uint64_t at = p - (bt_ptr)(uintptr_t)m->base;
+    inside = at + bytes <= m->bytes;
+    *out = (bt_place){.alloc = m->alloc, .offset = at};
+  }
+  pthread_mutex_unlock(&s->lock);
+  return inside;
+}
+
+/* Maps a peer's allocation. Called with the lock held. */
+static char *reach(bt_segment *s, int rank, uint32_t alloc, uint64_t offset, uint64_t bytes) {
+  char *base = atomic_load(&s->at[rank * BT_SEG_ALLOCS + alloc]);
+  if (base) return base;
+  bt_seg_map *m = calloc(1, sizeof *m);
+  if (!m) return NULL;
+  *m = (bt_seg_map){.bytes = bytes, .length = up(bytes, bytes >= HUGE ? HUGE : PAGE), .offset = offset, .alloc = alloc, .next = s->far};
+  m->base = mmap(NULL, m->length, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, offset);
+  if (m->base == MAP_FAILED) {
+    free(m);
+    return NULL;
+  }
+  if (bytes >= HUGE) madvise(m->base, m->length, MADV_HUGEPAGE);
+  s->far = m;
+  atomic_store(&s->at[rank * BT_SEG_ALLOCS + alloc], m->base);
+  return m->base;
+}
+
+char *bt_segment_at(bt_segment *s, int rank, bt_place at, uint64_t bytes, char *err) {
+  bt_seg_alloc *told = at.alloc < BT_SEG_ALLOCS ? &s->header->alloc[rank][at.alloc] : NULL;
+  uint64_t size = told ? atomic_load(&told->bytes) : 0;
+  if (at.offset + bytes > size) {
+    bt_fail(err, BT_EINVAL, "memory of rank %d of this host was freed under a message", rank);
+    return NULL;
+  }
+  char *base = atomic_load_explicit(&s->at[rank * BT_SEG_ALLOCS + at.alloc], memory_order_acquire);
+  if (!base) {
+    pthread_mutex_lock(&s->lock);
+    base = reach(s, rank, at.alloc, told->offset, size);
+    pthread_mutex_unlock(&s->lock);
+    if (!base) {
+      bt_fail(err, BT_ENOMEM, "map %llu bytes of a peer's memory: %s", (unsigned long long)size, strerror(errno));
+      return NULL;
+    }
+  }
+  return base + at.offset;
 }

@@ -3,6 +3,7 @@
 #include "internal.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 
 enum { WORK, RECORD, WAIT };
 typedef struct node {
@@ -95,6 +96,7 @@ static void step(bt_stream *s, node *n) {
 
 static void *run(void *arg) {
   bt_stream *s = arg;
+  prctl(PR_SET_TIMERSLACK, 1UL); /* an imitated link sleeps for microseconds; the default adds up to 50 */
   for (;;) {
     pthread_mutex_lock(&s->lock);
     while (!s->first && !atomic_load(&s->quit)) pthread_cond_wait(&s->more, &s->lock);
