@@ -12,6 +12,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"boost-tui/internal/handshake"
 )
 
 // Client is a rank's connection. Its methods may be called from several goroutines at once.
@@ -32,6 +34,13 @@ type Client struct {
 
 // ErrClosed says that this side closed the connection.
 var ErrClosed = errors.New("rendezvous: closed")
+
+// ErrAuth and ErrRefused are what goes wrong with a server that does not know the run's secret, or that knows it but
+// will not have this client: another binary, another world, or a rank that is there already. The text says which.
+var (
+	ErrAuth    = handshake.ErrAuth
+	ErrRefused = handshake.ErrRefused
+)
 
 // ErrLost says that the connection to the server could not be made or broke: rank 0, which holds it, has left or
 // died, or its host is cut off. Whoever sees it is not the first to fail.
@@ -83,7 +92,10 @@ func newClient(ctx context.Context, conn net.Conn, o Options) (*Client, error) {
 	}
 	conn.SetDeadline(limit)
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
-	out, in, err := clientHandshake(conn, []byte(o.Secret), hello{rank: o.Rank, world: o.World, version: o.Version})
+	out, in, err := handshake.Offer(conn, spoken, []byte(o.Secret), handshake.Hello{Rank: o.Rank, World: o.World, Version: o.Version})
+	if errors.Is(err, handshake.ErrNoAnswer) {
+		err = lostError{err}
+	}
 	if !stop() {
 		err = context.Cause(ctx) // whatever went wrong came of that
 	}
@@ -93,8 +105,8 @@ func newClient(ctx context.Context, conn net.Conn, o Options) (*Client, error) {
 	}
 	conn.SetDeadline(time.Time{})
 	keepAlive(conn)
-	c := &Client{o: o, conn: conn, done: make(chan struct{}), out: out, pending: map[uint32]chan message{}}
-	go c.read(&in)
+	c := &Client{o: o, conn: conn, done: make(chan struct{}), out: seal{out}, pending: map[uint32]chan message{}}
+	go c.read(&seal{in})
 	return c, nil
 }
 
@@ -240,7 +252,7 @@ func (c *Client) send(m message, limit time.Time) error {
 	defer c.writing.Unlock()
 	c.conn.SetWriteDeadline(limit)
 	err := c.out.write(c.conn, m)
-	if err != nil && !errors.Is(err, errOversize) {
+	if err != nil && !errors.Is(err, handshake.ErrOversize) {
 		c.conn.Close() // half a frame may be on its way: nothing can follow it
 	}
 	return err

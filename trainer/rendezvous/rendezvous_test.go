@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"boost-tui/internal/handshake"
 )
 
 const secret = "0123456789abcdef0123456789abcdef"
@@ -181,8 +183,8 @@ func TestRefusals(t *testing.T) {
 func TestClientRejectsImpostor(t *testing.T) {
 	for name, answer := range map[string]func(conn net.Conn){
 		"wrong proof": func(conn net.Conn) {
-			serverHandshake(conn, []byte("another secret, long enough"), func(hello) error { return nil })
-			writeFrame(conn, append([]byte(welcome), make([]byte, tagBytes)...))
+			handshake.Accept(conn, spoken, []byte("another secret, long enough"), func(handshake.Hello) error { return nil })
+			handshake.WriteFrame(conn, append([]byte("welcome"), make([]byte, handshake.TagBytes)...))
 		},
 		"another protocol": func(conn net.Conn) { conn.Write([]byte("SSH-2.0-OpenSSH_9.9 and so on and so forth\r\n")) },
 		"oversize":         func(conn net.Conn) { conn.Write([]byte{0xff, 0xff, 0xff, 0xff}) },
@@ -249,10 +251,10 @@ func TestBounds(t *testing.T) {
 	if err := c.Set(ctx, "big", make([]byte, MaxValueBytes)); err != nil {
 		t.Errorf("the largest value: %v", err)
 	}
-	if err := c.Set(ctx, "big", make([]byte, MaxValueBytes+1)); !errors.Is(err, errOversize) {
+	if err := c.Set(ctx, "big", make([]byte, MaxValueBytes+1)); !errors.Is(err, handshake.ErrOversize) {
 		t.Errorf("too large a value: %v", err)
 	}
-	if err := c.Set(ctx, strings.Repeat("k", MaxKeyBytes+1), nil); !errors.Is(err, errOversize) {
+	if err := c.Set(ctx, strings.Repeat("k", MaxKeyBytes+1), nil); !errors.Is(err, handshake.ErrOversize) {
 		t.Errorf("too long a key: %v", err)
 	}
 	if v, err := c.Wait(ctx, "big", -1); err != nil || len(v) != MaxValueBytes {
@@ -276,7 +278,7 @@ func TestOversizeFrameEndsTheConnection(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if _, err := readFrame(conn, maxHandshake); err != nil {
+	if _, err := handshake.ReadFrame(conn, handshake.MaxFrame); err != nil {
 		t.Fatal(err)
 	}
 	conn.Write([]byte{0x7f, 0xff, 0xff, 0xff})
@@ -305,10 +307,12 @@ func TestReplayIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	rec := &tee{Conn: raw}
-	out, in, err := clientHandshake(rec, []byte(secret), hello{rank: 1, world: 2, version: "v1"})
+	o, i, err := handshake.Offer(rec, spoken, []byte(secret), handshake.Hello{Rank: 1, World: 2, Version: "v1"})
 	if err != nil {
 		t.Fatal(err)
 	}
+	out, in := seal{o}, seal{i}
+	greeted := rec.sent.Len()
 	if err := out.write(rec, message{id: 1, op: opSet, key: "k", value: []byte("genuine")}); err != nil {
 		t.Fatal(err)
 	}
@@ -316,8 +320,7 @@ func TestReplayIsRefused(t *testing.T) {
 		t.Fatal(m, err)
 	}
 	// The same frame again on the same connection: its tag is for another place in the stream.
-	frame := message{id: 1, op: opSet, key: "k", value: []byte("genuine")}.append(nil)
-	writeFrame(raw, append(frame, (&seal{key: out.key, dir: fromClient}).tag(frame)...))
+	raw.Write(rec.sent.Bytes()[greeted:])
 	raw.SetReadDeadline(time.Now().Add(3 * time.Second))
 	if m, err := in.read(raw); err == nil {
 		t.Errorf("a repeated frame was answered: %+v", m)
@@ -330,11 +333,11 @@ func TestReplayIsRefused(t *testing.T) {
 	}
 	defer again.Close()
 	again.SetDeadline(time.Now().Add(3 * time.Second))
-	if _, err := readFrame(again, maxHandshake); err != nil {
+	if _, err := handshake.ReadFrame(again, handshake.MaxFrame); err != nil {
 		t.Fatal(err)
 	}
 	again.Write(rec.sent.Bytes())
-	if b, err := readFrame(again, maxHandshake); err == nil {
+	if b, err := handshake.ReadFrame(again, handshake.MaxFrame); err == nil {
 		t.Errorf("a replayed hello was answered with %q", b)
 	}
 }
@@ -380,21 +383,5 @@ func FuzzMessage(f *testing.F) {
 		if !bytes.Equal(m.append(nil), b) {
 			t.Errorf("%x decodes to %+v, which encodes otherwise", b, m)
 		}
-	})
-}
-
-func FuzzFrame(f *testing.F) {
-	f.Add([]byte{0, 0, 0, 2, 'h', 'i'})
-	f.Add([]byte{0xff, 0xff, 0xff, 0xff})
-	f.Fuzz(func(t *testing.T, b []byte) {
-		p, err := readFrame(bytes.NewReader(b), maxHandshake)
-		if err == nil && len(p) > maxHandshake {
-			t.Errorf("frame of %d bytes", len(p))
-		}
-		h, said, proof, err := parseHello(b)
-		if err == nil && (len(said)+len(proof) != len(b) || !bytes.Equal(h.append(nil), said)) {
-			t.Errorf("hello %x decodes to %+v", b, h)
-		}
-		(&seal{key: []byte(secret)}).read(bytes.NewReader(b))
 	})
 }

@@ -8,6 +8,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"boost-tui/internal/handshake"
 )
 
 // Options are what the members of a rendezvous must agree on, and how they behave.
@@ -23,12 +25,12 @@ type Options struct {
 
 func (o Options) check() error {
 	switch {
-	case len(o.Secret) < minSecret:
-		return fmt.Errorf("rendezvous: the secret has %d bytes, at least %d are needed", len(o.Secret), minSecret)
+	case len(o.Secret) < handshake.MinSecret:
+		return fmt.Errorf("rendezvous: the secret has %d bytes, at least %d are needed", len(o.Secret), handshake.MinSecret)
 	case o.World < 1:
 		return fmt.Errorf("rendezvous: a world of %d ranks", o.World)
-	case len(o.Version) > maxVersion:
-		return fmt.Errorf("rendezvous: version of %d bytes, at most %d", len(o.Version), maxVersion)
+	case len(o.Version) > handshake.MaxVersion:
+		return fmt.Errorf("rendezvous: version of %d bytes, at most %d", len(o.Version), handshake.MaxVersion)
 	}
 	return nil
 }
@@ -127,7 +129,7 @@ func (s *Server) serve(conn net.Conn) {
 
 	conn.SetDeadline(time.Now().Add(handshakeLimit))
 	entered := false
-	h, in, out, err := serverHandshake(conn, []byte(s.o.Secret), func(h hello) error {
+	h, in, out, err := handshake.Accept(conn, spoken, []byte(s.o.Secret), func(h handshake.Hello) error {
 		err := s.admit(h)
 		entered = err == nil
 		return err
@@ -135,9 +137,9 @@ func (s *Server) serve(conn net.Conn) {
 	bye := false
 	if entered {
 		defer func() {
-			s.store.leave(h.rank)
+			s.store.leave(h.Rank)
 			if !bye && s.o.OnLost != nil && s.ctx.Err() == nil {
-				s.o.OnLost(h.rank)
+				s.o.OnLost(h.Rank)
 			}
 		}()
 	}
@@ -145,23 +147,23 @@ func (s *Server) serve(conn net.Conn) {
 		return
 	}
 	conn.SetDeadline(time.Time{})
-	p := &peer{server: s, conn: conn, rank: h.rank, out: out, slots: make(chan struct{}, inFlight)}
-	bye = p.loop(ctx, &in)
+	p := &peer{server: s, conn: conn, rank: h.Rank, out: seal{out}, slots: make(chan struct{}, inFlight)}
+	bye = p.loop(ctx, &seal{in})
 	cancel()
 	p.wg.Wait()
 }
 
 // admit decides about a client that knows the secret.
-func (s *Server) admit(h hello) error {
+func (s *Server) admit(h handshake.Hello) error {
 	switch {
-	case h.version != s.o.Version:
-		return fmt.Errorf("rank %d runs binary %s, the rendezvous %s: install one binary on every host", h.rank, short(h.version), short(s.o.Version))
-	case h.world != s.o.World:
-		return fmt.Errorf("rank %d believes in a world of %d ranks, the rendezvous in %d", h.rank, h.world, s.o.World)
-	case h.rank < 0 || h.rank >= s.o.World:
-		return fmt.Errorf("rank %d of a world of %d", h.rank, s.o.World)
+	case h.Version != s.o.Version:
+		return fmt.Errorf("rank %d runs binary %s, the rendezvous %s: install one binary on every host", h.Rank, short(h.Version), short(s.o.Version))
+	case h.World != s.o.World:
+		return fmt.Errorf("rank %d believes in a world of %d ranks, the rendezvous in %d", h.Rank, h.World, s.o.World)
+	case h.Rank < 0 || h.Rank >= s.o.World:
+		return fmt.Errorf("rank %d of a world of %d", h.Rank, s.o.World)
 	}
-	return s.store.enter(h.rank)
+	return s.store.enter(h.Rank)
 }
 
 func short(version string) string {
