@@ -192,3 +192,37 @@ func (d *Decoder) pieces(v kernels.View, f func(host *kernels.Host, from int, pi
 func dataLabel(name string) kernels.Label {
 	return kernels.Label{Phase: kernels.Data, Layer: -1, Chunk: "weights", Op: name}
 }
+
+// Linear is one of a block's linears that is a pair of factors.
+type Linear struct {
+	Name  string // "layers.0.q"
+	Layer int
+	A, B  Param
+}
+
+// Linears lists the pairs of factors, in the order of the forward.
+func (d *Decoder) Linears() []Linear {
+	var out []Linear
+	for l := range d.blocks {
+		for _, g := range d.blocks[l].groups() {
+			for _, name := range g.names {
+				if g.rank > 0 {
+					out = append(out, Linear{name, l, d.params[d.byName[name+".A"]], d.params[d.byName[name+".B"]]})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// PartOf is the rectangle of a factor that tensor-parallel rank j of n holds.
+func (p *Param) PartOf(j, n int) (rowLo, rowHi, colLo, colHi int) {
+	rowHi, colHi = p.Rows, p.Cols
+	if p.RowHi-p.RowLo < p.Rows {
+		rowLo, rowHi = j*p.Rows/n, (j+1)*p.Rows/n
+	}
+	if p.ColHi-p.ColLo < p.Cols {
+		colLo, colHi = j*p.Cols/n, (j+1)*p.Cols/n
+	}
+	return rowLo, rowHi, colLo, colHi
+}

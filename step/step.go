@@ -17,15 +17,28 @@ import (
 type Config struct {
 	Model        model.Config
 	Clip         float64 // largest global gradient norm; 0: no clipping
-	Beta1, Beta2 float64 // of AdamW (METHOD.md §2)
+	Beta1, Beta2 float64 // of AdamW, and of LORO's optimizer (METHOD.md §2)
 	Eps          float64
 	WeightDecay  float64
+	Cycles       Cycles
 }
+
+// Cycles are what happens once in so many steps; a period of 0 is never.
+type Cycles struct {
+	Exact    int  // loro: an exact step instead of a lazy one
+	Refresh  int  // loro: the moments of everything are cleared
+	Merge    int  // relora: factors are merged and start anew, their moments too
+	KeepStep bool // relora: a merge leaves AdamW's count of steps as it is
+}
+
+// due reports whether something with a period happens after step index.
+func due(index, period int) bool { return period > 0 && index%period == 0 }
 
 // ConfigOf is the step of a resolved experiment.
 func ConfigOf(e experiment.Experiment) Config {
 	return Config{Model: model.ConfigOf(e), Clip: e.Train.Clip, Beta1: e.Train.Beta1, Beta2: e.Train.Beta2,
-		Eps: e.Train.Eps, WeightDecay: e.Train.WeightDecay}
+		Eps: e.Train.Eps, WeightDecay: e.Train.WeightDecay,
+		Cycles: Cycles{Exact: e.Train.LOROEvery, Refresh: e.Train.LORORefresh, Merge: e.Train.ReLoRAEvery, KeepStep: e.Train.ReLoRAKeepStep != "off"}}
 }
 
 // Step is a rank's model with its optimizer.
@@ -38,6 +51,8 @@ type Step struct {
 
 	m, v               kernels.View // moments, laid out as the weights
 	sumsq, norm, scale kernels.View
+	stretches          []stretch
+	exchange           *exchange // loro on several ranks
 	tokens, results    *kernels.Host
 }
 
@@ -83,6 +98,10 @@ func (s *Step) allocate() error {
 	}
 	s.m, s.v, s.sumsq, s.norm, s.scale = *m, *v, *sumsq, *norm, *scale
 	c := s.cfg.Model
+	s.stretches = stretchesOf(c.Variant, s.model.Regions())
+	if err := s.allocateExchange(); err != nil {
+		return err
+	}
 	var err error
 	if s.tokens, err = s.dev.Host(int64(c.Micros) * int64(c.Rows()) * 2 * kernels.I32.Bytes()); err != nil {
 		return err
@@ -172,23 +191,6 @@ func (s *Step) upload(micro int) {
 	at := 2 * int64(micro) * ids.Bytes()
 	s.x.Do("ids", &kernels.Upload{Src: s.tokens, Offset: at, Dst: ids})
 	s.x.Do("targets", &kernels.Upload{Src: s.tokens, Offset: at + ids.Bytes(), Dst: targets})
-}
-
-// update measures the gradient, clips it and moves the weights (METHOD.md §2). Elements that every rank holds
-// alike are counted once: only the others go through the all-reduce.
-func (s *Step) update(in Input) {
-	s.x.Phase(kernels.Optimizer, 0)
-	s.x.At(-1, "optimizer")
-	s.x.Do("norm.zero", &kernels.Fill{X: s.sumsq})
-	s.x.Do("norm.own", &kernels.SumSq{X: s.model.OwnGradients(), Out: s.sumsq})
-	s.x.Reduce("norm", s.tp, s.sumsq)
-	if r := s.model.ReplicatedGradients(); !r.IsZero() {
-		s.x.Do("norm.replicated", &kernels.SumSq{X: r, Out: s.sumsq})
-	}
-	s.x.Do("clip", &kernels.ClipScale{SumSq: s.sumsq, Norm: s.norm, Scale: s.scale, MaxNorm: float32(s.cfg.Clip)})
-	s.x.Do("adamw", &kernels.AdamW{Param: s.model.Weights(), M: s.m, V: s.v, Grad: s.model.Gradients(), Scale: s.scale,
-		LR: float32(in.LR), Beta1: float32(s.cfg.Beta1), Beta2: float32(s.cfg.Beta2), Eps: float32(s.cfg.Eps),
-		WeightDecay: float32(s.cfg.WeightDecay), Step: in.Index})
 }
 
 func (s *Step) download(name string, v kernels.View, slot int64) {

@@ -5,6 +5,7 @@
 package golden
 
 import (
+	"context"
 	"embed"
 	"encoding/json"
 	"errors"
@@ -54,9 +55,13 @@ type Config struct {
 	RopeTheta float64 `json:"rope_theta"`
 	Variant   string  `json:"variant"`
 	OnlyLRAct bool    `json:"only_lr_act"` // absent: the MLP's silu is kept
+	LaxGate   string  `json:"lax_gate"`
+	LaxBase   string  `json:"lax_base"`
+	Alpha     float64 `json:"alpha"`    // relora, sltrain: the factors' product counts alpha/rank
+	Sparsity  float64 `json:"sparsity"` // sltrain
 }
 
-// Optimizer is AdamW with a learning rate for each step.
+// Optimizer is AdamW, or LORO's, with a learning rate for each step.
 type Optimizer struct {
 	Beta1       float64   `json:"beta1"`
 	Beta2       float64   `json:"beta2"`
@@ -64,6 +69,10 @@ type Optimizer struct {
 	WeightDecay float64   `json:"weight_decay"`
 	GradClip    float64   `json:"grad_clip"`
 	LR          []float64 `json:"lr"`
+	LoroFreq    int       `json:"loro_freq"`    // steps from exact step to exact step
+	RefreshFreq int       `json:"refresh_freq"` // steps between clearings of the moments
+	ReloraFreq  int       `json:"relora_freq"`  // steps from merge to merge
+	KeepStep    bool      `json:"relora_keep_step"`
 }
 
 // Expected are the reference's numbers. Norms are L2.
@@ -192,14 +201,22 @@ func (c *Case) attach(data []byte) error {
 	return nil
 }
 
-// Schemes lists the schemes that the case's variant can run under, the default first; none when the variant is not in this version.
+// Schemes lists the schemes that the case's variant can run under, the default first; none when the variant is unknown.
 func (c Case) Schemes() []experiment.Scheme {
 	switch v := experiment.Variant(c.Config.Variant); v {
-	case experiment.Full, experiment.SVD, experiment.CoLA:
+	case experiment.Full, experiment.SVD, experiment.CoLA, experiment.LaX, experiment.LORO, experiment.ReLoRA, experiment.SLTrain:
 		return v.Schemes()
 	default:
 		return nil
 	}
+}
+
+// Recomputes lists the ways of recomputing that differ under a scheme.
+func (c Case) Recomputes(s experiment.Scheme) []string {
+	if s == experiment.FullRank { // low-rank means none
+		return []string{experiment.RecomputeNone, experiment.RecomputeFull}
+	}
+	return []string{experiment.RecomputeNone, experiment.RecomputeLowRank, experiment.RecomputeFull}
 }
 
 // TPs lists the tensor-parallel degrees that the case fits under a scheme.
@@ -214,7 +231,7 @@ func (c Case) TPs(s experiment.Scheme) []int {
 func (c Case) fits(s experiment.Scheme, tp int) error {
 	schemes := c.Schemes()
 	if len(schemes) == 0 {
-		return fmt.Errorf("%w: case %s: variant %q is not in this version", ErrFit, c.Name, c.Config.Variant)
+		return fmt.Errorf("%w: case %s: variant %q is unknown", ErrFit, c.Name, c.Config.Variant)
 	}
 	if !slices.Contains(schemes, s) {
 		return fmt.Errorf("%w: case %s: variant %s does not run under scheme %q, only under %s", ErrFit, c.Name, c.Config.Variant, s, join(schemes))
@@ -234,12 +251,59 @@ func join(schemes []experiment.Scheme) string {
 }
 
 // step is the case as a training step.
-func (c Case) step(s experiment.Scheme, sync, grouped bool) step.Config {
+func (c Case) step(s experiment.Scheme, w way) step.Config {
 	k, o := c.Config, c.Optimizer
+	base := experiment.Variant(k.LaxBase)
+	if base == "" {
+		base = experiment.SVD
+	}
 	return step.Config{
 		Model: model.Config{D: k.DModel, Layers: k.Layers, Heads: k.Heads, FF: k.DFF, Vocab: k.Vocab, RankAttn: k.Rank, RankMLP: k.Rank,
 			Eps: float32(k.Eps), Theta: float32(k.RopeTheta), Variant: experiment.Variant(k.Variant), PlainGLU: k.OnlyLRAct, Scheme: s,
-			Batch: c.Batch, Seq: c.Seq, Micros: 1, SyncNorm: sync, Grouped: grouped},
+			Gate: k.LaxGate, Base: base, Alpha: k.Alpha, Delta: k.Sparsity,
+			Batch: c.Batch, Seq: c.Seq, Micros: 1, SyncNorm: w.sync, Grouped: w.grouped, Recompute: w.recompute},
 		Clip: o.GradClip, Beta1: o.Beta1, Beta2: o.Beta2, Eps: o.Eps, WeightDecay: o.WeightDecay,
+		Cycles: step.Cycles{Exact: o.LoroFreq, Refresh: o.RefreshFreq, Merge: o.ReloraFreq, KeepStep: o.KeepStep},
 	}
+}
+
+// load sets every parameter.
+func (c Case) load(ctx context.Context, m *model.Decoder) error {
+	for _, p := range m.Params() {
+		linear, sparse := strings.CutSuffix(p.Name, ".sparse_value")
+		if sparse {
+			if err := m.LoadSupport(ctx, linear, c.tensors[linear+".sparse_index"].I64); err != nil {
+				return err
+			}
+		}
+		t, ok := c.tensors[p.Name]
+		if !ok || t.F32 == nil {
+			return fmt.Errorf("the case has no weights %s", p.Name)
+		}
+		if err := m.Load(ctx, p.Name, t.F32); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// redraw replaces what a merge of relora drew after step i, counted from 0, by what the reference drew.
+func (c Case) redraw(ctx context.Context, m *model.Decoder, i int) error {
+	f := c.Optimizer.ReloraFreq
+	if f == 0 || (i+1)%f != 0 {
+		return nil
+	}
+	for _, p := range m.Params() {
+		if !strings.HasSuffix(p.Name, ".A") {
+			continue
+		}
+		t, ok := c.tensors[fmt.Sprintf("reinit.%d.%s", (i+1)/f-1, p.Name)]
+		if !ok || t.F32 == nil {
+			return fmt.Errorf("the case has no factor %s for after step %d", p.Name, i)
+		}
+		if err := m.Load(ctx, p.Name, t.F32); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -4,6 +4,9 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
+
+	"boost-tui/experiment"
 )
 
 // zeroGradient is the share of the whole gradient's norm below which a reference gradient counts as zero.
@@ -28,6 +31,10 @@ func (c Case) compare(ranks []outcome, m *comparison) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Expected.ParamFinal)) {
 		want := c.Expected.ParamFinal[name]
+		if linear, ok := strings.CutSuffix(name, ".effective"); ok {
+			m.note(&r.FinalMaxRelError, math.Abs(c.effective(ranks, linear)-want)/want, FinalTolerance, "final norm of the product of %s", linear)
+			continue
+		}
 		for _, w := range whole(ranks, name, func(o outcome) map[string]shard { return o.final }) {
 			if w == nil {
 				m.note(&r.FinalMaxRelError, math.Inf(1), FinalTolerance, "final %s is missing", name)
@@ -36,6 +43,32 @@ func (c Case) compare(ranks []outcome, m *comparison) {
 			}
 		}
 	}
+}
+
+// effective is the norm of what a pair of factors stands for, with a frozen matrix that is beside them. NaN: a part is missing.
+func (c Case) effective(ranks []outcome, linear string) float64 {
+	of := func(o outcome) map[string]shard { return o.final }
+	a, b := whole(ranks, linear+".A", of)[0], whole(ranks, linear+".B", of)[0]
+	if a == nil || b == nil {
+		return math.NaN()
+	}
+	r, scale := c.Config.Rank, 1.0
+	in, out := len(a)/r, len(b)/r
+	w := make([]float64, in*out)
+	if c.Config.Variant == string(experiment.ReLoRA) {
+		scale = c.Config.Alpha / float64(r)
+		if w = whole(ranks, linear+".weight", of)[0]; w == nil {
+			return math.NaN()
+		}
+	}
+	for i := range out {
+		for k := range r {
+			for j := range in {
+				w[i*in+j] += scale * b[i*r+k] * a[k*in+j]
+			}
+		}
+	}
+	return norm(w)
 }
 
 // zero reports whether the reference gradient of a tensor is zero.
@@ -74,10 +107,9 @@ func whole(ranks []outcome, name string, of func(outcome) map[string]shard) [][]
 		if len(out) == 0 || s.param.Replicated {
 			out = append(out, make([]float64, s.param.Rows*s.param.Cols))
 		}
-		p, dst := s.param, out[len(out)-1]
-		width := p.ColHi - p.ColLo
+		dst := out[len(out)-1]
 		for i, v := range s.data {
-			dst[(p.RowLo+i/width)*p.Cols+p.ColLo+i%width] = float64(v)
+			dst[s.param.Global(int64(i))] = float64(v)
 		}
 	}
 	return out

@@ -29,6 +29,8 @@ type Options struct {
 	TP     int               // 0: 1
 	// SyncNorm and Grouped choose one combination; nil runs both values, and the worst counts.
 	SyncNorm, Grouped *bool
+	// Recompute lists the ways of recomputing; nil runs all that differ.
+	Recompute []string
 	// Open makes the device of a rank of n in this process. Verify closes it.
 	Open func(rank, n int) (kernels.Device, error)
 }
@@ -60,17 +62,41 @@ func Verify(ctx context.Context, c Case, o Options) (Report, error) {
 		return Report{}, err
 	}
 	r := &Report{Case: c.Name, Scheme: o.Scheme, TP: o.TP}
-	for _, sync := range choices(o.SyncNorm) {
-		for _, grouped := range choices(o.Grouped) {
-			ranks, err := c.run(ctx, o, sync, grouped, r)
-			if err != nil {
-				return *r, fmt.Errorf("verify %s, %s tp %d, %s: %w", c.Name, o.Scheme, o.TP, combination(sync, grouped), err)
-			}
-			c.compare(ranks, &comparison{report: r, where: combination(sync, grouped)})
+	for _, w := range c.ways(o) {
+		ranks, err := c.run(ctx, o, w, r)
+		if err != nil {
+			return *r, fmt.Errorf("verify %s, %s tp %d, %s: %w", c.Name, o.Scheme, o.TP, w, err)
 		}
+		c.compare(ranks, &comparison{report: r, where: w.String()})
 	}
 	r.OK = len(r.Misses) == 0
 	return *r, nil
+}
+
+// way is one combination of what does not change the numbers.
+type way struct {
+	sync, grouped bool
+	recompute     string
+}
+
+// ways lists the combinations that are asked for. Only btp's norms sum statistics over the ranks.
+func (c Case) ways(o Options) (out []way) {
+	sync := choices(o.SyncNorm)
+	if o.Scheme != experiment.BTP {
+		sync = sync[:1]
+	}
+	recompute := o.Recompute
+	if recompute == nil {
+		recompute = c.Recomputes(o.Scheme)
+	}
+	for _, s := range sync {
+		for _, g := range choices(o.Grouped) {
+			for _, r := range recompute {
+				out = append(out, way{s, g, r})
+			}
+		}
+	}
+	return out
 }
 
 func choices(b *bool) []bool {
@@ -80,15 +106,15 @@ func choices(b *bool) []bool {
 	return []bool{false, true}
 }
 
-func combination(sync, grouped bool) string {
-	s := "online norm"
-	if sync {
+func (w way) String() string {
+	s, g := "online norm", "ungrouped"
+	if w.sync {
 		s = "sync norm"
 	}
-	if grouped {
-		return s + ", grouped"
+	if w.grouped {
+		g = "grouped"
 	}
-	return s + ", ungrouped"
+	return s + ", " + g + ", recompute " + w.recompute
 }
 
 // outcome is what one rank measured.
@@ -105,7 +131,7 @@ type shard struct {
 }
 
 // run trains the case; the ranks live in this process.
-func (c Case) run(ctx context.Context, o Options, sync, grouped bool, r *Report) (out []outcome, err error) {
+func (c Case) run(ctx context.Context, o Options, w way, r *Report) (out []outcome, err error) {
 	var devices []kernels.Device
 	defer func() {
 		for _, d := range devices {
@@ -129,7 +155,7 @@ func (c Case) run(ctx context.Context, o Options, sync, grouped bool, r *Report)
 	for rank, d := range devices {
 		ranks.Go(func() error {
 			var err error
-			if out[rank], err = c.rank(ctx, d, id, o.TP, rank, c.step(o.Scheme, sync, grouped)); err != nil {
+			if out[rank], err = c.rank(ctx, d, id, o.TP, rank, c.step(o.Scheme, w)); err != nil {
 				return fmt.Errorf("rank %d: %w", rank, err)
 			}
 			return nil
@@ -151,14 +177,8 @@ func (c Case) rank(ctx context.Context, d kernels.Device, id kernels.UID, n, ran
 	if err != nil {
 		return out, err
 	}
-	for _, p := range s.Model().Params() {
-		t, ok := c.tensors[p.Name]
-		if !ok || t.F32 == nil {
-			return out, fmt.Errorf("the case has no weights %s", p.Name)
-		}
-		if err := s.Model().Load(ctx, p.Name, t.F32); err != nil {
-			return out, err
-		}
+	if err := c.load(ctx, s.Model()); err != nil {
+		return out, err
 	}
 	for i := range c.Steps {
 		res, err := s.Run(ctx, step.Input{Tokens: c.tokens[i], LR: c.Optimizer.LR[i], Index: i + 1})
@@ -167,21 +187,28 @@ func (c Case) rank(ctx context.Context, d kernels.Device, id kernels.UID, n, ran
 		}
 		out.loss, out.norm = append(out.loss, res.Loss), append(out.norm, res.GradNorm)
 		if i == 0 {
-			if out.grads, err = read(ctx, s.Model(), s.Model().ReadGrad); err != nil {
+			if out.grads, err = read(ctx, s.Model(), s.Model().ReadGrad, false); err != nil {
 				return out, err
 			}
 		}
+		if err := c.redraw(ctx, s.Model(), i); err != nil {
+			return out, err
+		}
 	}
-	if out.final, err = read(ctx, s.Model(), s.Model().ReadWeight); err != nil {
+	if out.final, err = read(ctx, s.Model(), s.Model().ReadWeight, true); err != nil {
 		return out, err
 	}
 	out.after, err = s.Evaluate(ctx, c.tokens[0])
 	return out, err
 }
 
-func read(ctx context.Context, m *model.Decoder, from func(context.Context, string) ([]float32, model.Param, error)) (map[string]shard, error) {
+// read reads every parameter's weight or gradient; frozen ones have none.
+func read(ctx context.Context, m *model.Decoder, from func(context.Context, string) ([]float32, model.Param, error), all bool) (map[string]shard, error) {
 	out := map[string]shard{}
 	for _, p := range m.Params() {
+		if !all && p.Grad.IsZero() {
+			continue
+		}
 		data, p, err := from(ctx, p.Name)
 		if err != nil {
 			return nil, err

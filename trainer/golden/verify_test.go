@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"boost-tui/experiment"
@@ -28,25 +29,29 @@ func TestCases(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(cases) < 10 {
+	if len(cases) != 16 {
 		t.Fatalf("%d embedded cases", len(cases))
 	}
 	for _, c := range cases {
-		if testing.Short() && c.Name != "cola_base" && c.Name != "full_base" {
-			continue // two cases show the race detector every path
+		if short := []string{"cola_base", "full_base", "lax_dense", "loro_base", "relora_base", "sltrain_base"}; testing.Short() && !slices.Contains(short, c.Name) {
+			continue // these show the race detector every path
 		}
 		for _, s := range c.Schemes() {
 			for _, tp := range c.TPs(s) {
 				t.Run(fmt.Sprintf("%s/%s/tp%d", c.Name, s, tp), func(t *testing.T) {
 					t.Parallel()
-					r, err := Verify(context.Background(), c, Options{Scheme: s, TP: tp, Open: open(false)})
-					if err != nil {
-						t.Fatal(err)
+					on, off := true, false
+					for _, o := range []Options{{Recompute: []string{experiment.RecomputeNone}}, {SyncNorm: &off, Grouped: &on, Recompute: c.Recomputes(s)[1:]}} {
+						o.Scheme, o.TP, o.Open = s, tp, open(false)
+						r, err := Verify(context.Background(), c, o)
+						if err != nil {
+							t.Fatal(err)
+						}
+						if !r.OK {
+							t.Errorf("%+v", r)
+						}
+						t.Logf("loss %.1e gradient %.1e final %.1e", r.LossMaxAbsError, r.GradientMaxRelError, r.FinalMaxRelError)
 					}
-					if !r.OK {
-						t.Errorf("%+v", r)
-					}
-					t.Logf("loss %.1e gradient %.1e final %.1e", r.LossMaxAbsError, r.GradientMaxRelError, r.FinalMaxRelError)
 				})
 			}
 		}
@@ -59,7 +64,7 @@ func TestDoesNotFit(t *testing.T) {
 		t.Fatal(err)
 	}
 	other := cases[0]
-	other.Config.Variant = "lax"
+	other.Config.Variant = "other"
 	for _, v := range []struct {
 		c  Case
 		s  experiment.Scheme

@@ -1,0 +1,138 @@
+package step
+
+import (
+	"boost-tui/experiment"
+	"boost-tui/kernels"
+	"boost-tui/model"
+)
+
+// The exact step of LORO needs whole factors and directions (METHOD.md §4). Linears are spread over the ranks: in a
+// round every rank owns one. Each linear's parts are gathered, 2·r·(in+out) elements; the owners step, all at once; each
+// result is broadcast, r·(in+out) elements, and everybody takes its part. One owner for each linear, not the same step
+// on every rank: signs of singular vectors may differ between machines, and a mixture of bases would be garbage.
+
+// exchange is the memory of an exact step on several ranks, enough for the largest linear.
+type exchange struct {
+	linears []model.Linear
+	send    kernels.View // own parts of A, B and their directions, one after the other
+	recv    kernels.View // everybody's; then a result
+	whole   kernels.View // of the linear that this rank owns: A, B and their directions
+}
+
+func (s *Step) allocateExchange() error {
+	if s.cfg.Model.Variant != experiment.LORO || s.tp == nil || s.tp.Size() == 1 || s.cfg.Cycles.Exact == 0 {
+		return nil
+	}
+	e := &exchange{linears: s.model.Linears()}
+	most := 0
+	for _, l := range e.linears {
+		most = max(most, l.A.Rows*(l.A.Cols+l.B.Rows))
+	}
+	var shared, own kernels.Layout
+	send, recv := shared.Add(1, 2*most/s.tp.Size(), kernels.F32), shared.Add(1, 2*most, kernels.F32)
+	whole := own.Add(1, 2*most, kernels.F32)
+	if _, err := shared.Commit(s.dev, kernels.MemBuffers, true); err != nil {
+		return err
+	}
+	if _, err := own.Commit(s.dev, kernels.MemBuffers, false); err != nil {
+		return err
+	}
+	e.send, e.recv, e.whole = *send, *recv, *whole
+	s.exchange = e
+	return nil
+}
+
+// exact steps every linear along the directions that lie where its gradients were.
+func (s *Step) exact(rate float32) {
+	e := s.exchange
+	if e == nil {
+		for _, l := range s.model.Linears() {
+			s.x.At(l.Layer, "exact")
+			s.x.Do(l.Name, &kernels.LowRankStep{A: l.A.Weight, B: l.B.Weight, DA: l.A.Grad, DB: l.B.Grad, Rate: rate})
+		}
+		return
+	}
+	n, rank := s.tp.Size(), s.tp.Rank()
+	for first := 0; first < len(e.linears); first += n {
+		round := e.linears[first:min(first+n, len(e.linears))]
+		for owner, l := range round {
+			s.x.At(l.Layer, "exact")
+			s.gather(l, owner == rank)
+		}
+		if rank < len(round) {
+			l := round[rank]
+			s.x.At(l.Layer, "exact")
+			w := wholeOf(e.whole, l)
+			s.x.Do(l.Name, &kernels.LowRankStep{A: w[0], B: w[1], DA: w[2], DB: w[3], Rate: rate})
+		}
+		for owner, l := range round {
+			s.x.At(l.Layer, "exact")
+			s.scatter(l, owner, owner == rank)
+		}
+	}
+}
+
+// parts are a linear's factors and their directions, in the order of the exchange, each with the factor that it belongs to.
+func parts(l model.Linear) (views [4]kernels.View, of [4]*model.Param) {
+	return [4]kernels.View{l.A.Weight, l.B.Weight, l.A.Grad, l.B.Grad}, [4]*model.Param{&l.A, &l.B, &l.A, &l.B}
+}
+
+// wholeOf lays a linear's whole factors and directions out in one piece of memory.
+func wholeOf(v kernels.View, l model.Linear) (out [4]kernels.View) {
+	_, of := parts(l)
+	at := 0
+	for i, p := range of {
+		out[i] = matrix(v, at, p.Rows, p.Cols)
+		at += p.Rows * p.Cols
+	}
+	return out
+}
+
+// matrix is part of a flat view.
+func matrix(v kernels.View, at, rows, cols int) kernels.View {
+	return kernels.Matrix(v.Buf, v.Offset+int64(at)*v.DType.Bytes(), rows, cols, v.DType)
+}
+
+// gather brings a linear's parts together on every rank; its owner puts them in order.
+func (s *Step) gather(l model.Linear, own bool) {
+	e, n := s.exchange, s.tp.Size()
+	views, of := parts(l)
+	at := 0
+	for _, v := range views {
+		s.x.Do(l.Name+".part", &kernels.Copy{Src: v, Dst: matrix(e.send, at, v.Rows, v.Cols)})
+		at += v.Rows * v.Cols
+	}
+	s.x.Start(l.Name, s.tp, kernels.Part{Kind: kernels.AllGather, Send: e.send.ColRange(0, at), Recv: e.recv.ColRange(0, n*at)}).Wait()
+	if !own {
+		return
+	}
+	whole := wholeOf(e.whole, l)
+	for j := range n {
+		from := j * at
+		for i, p := range of {
+			dst := rectangle(whole[i], p, j, n)
+			s.x.Do(l.Name+".whole", &kernels.Copy{Src: matrix(e.recv, from, dst.Rows, dst.Cols), Dst: dst})
+			from += dst.Rows * dst.Cols
+		}
+	}
+}
+
+// scatter hands a result from its owner to all; each takes its part.
+func (s *Step) scatter(l model.Linear, owner int, own bool) {
+	e := s.exchange
+	result := e.recv.ColRange(0, l.A.Rows*(l.A.Cols+l.B.Rows))
+	if own {
+		s.x.Do(l.Name+".result", &kernels.Copy{Src: e.whole.ColRange(0, result.Cols), Dst: result})
+	}
+	s.x.Start(l.Name, s.tp, kernels.Part{Kind: kernels.Broadcast, Send: result, Root: owner}).Wait()
+	a := matrix(e.recv, 0, l.A.Rows, l.A.Cols)
+	b := matrix(e.recv, l.A.Rows*l.A.Cols, l.B.Rows, l.B.Cols)
+	s.x.Do(l.Name+".A", &kernels.Copy{Src: rectangle(a, &l.A, s.tp.Rank(), s.tp.Size()), Dst: l.A.Weight})
+	s.x.Do(l.Name+".B", &kernels.Copy{Src: rectangle(b, &l.B, s.tp.Rank(), s.tp.Size()), Dst: l.B.Weight})
+}
+
+// rectangle is the part of a whole factor that rank j of n holds.
+func rectangle(whole kernels.View, p *model.Param, j, n int) kernels.View {
+	rowLo, rowHi, colLo, colHi := p.PartOf(j, n)
+	return whole.RowRange(rowLo, rowHi).ColRange(colLo, colHi)
+}
