@@ -3,6 +3,7 @@ package step
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 
 	"golang.org/x/sync/errgroup"
@@ -20,17 +21,58 @@ func small(v experiment.Variant, s experiment.Scheme) Config {
 		Clip: 1, Beta1: 0.9, Beta2: 0.95, Eps: 1e-8, WeightDecay: 0.1}
 }
 
-// every calls f for each variant, scheme, norm and grouping of this version.
-func every(f func(name string, cfg Config)) {
-	for _, v := range []experiment.Variant{experiment.Full, experiment.SVD, experiment.CoLA} {
-		for _, s := range v.Schemes() {
-			for k := range 4 {
-				cfg := small(v, s)
-				cfg.Model.SyncNorm, cfg.Model.Grouped = k&1 > 0, k&2 > 0
-				f(fmt.Sprintf("%s/%s/sync=%v/grouped=%v", v, s, k&1 > 0, k&2 > 0), cfg)
-			}
+// variants are all that a model can be, each with what only it has.
+func variants() map[string]func(*Config) {
+	lax := func(gate string, base experiment.Variant) func(*Config) {
+		return func(c *Config) { c.Model.Gate, c.Model.Base, c.Model.Layers = gate, base, 3 }
+	}
+	return map[string]func(*Config){
+		"full": func(*Config) {}, "svd": func(*Config) {}, "cola": func(*Config) {},
+		"lax/identity/svd": lax(experiment.GateIdentity, experiment.SVD), "lax/vector/svd": lax(experiment.GateVector, experiment.SVD),
+		"lax/vector/cola": lax(experiment.GateVector, experiment.CoLA), "lax/dense/svd": lax(experiment.GateDense, experiment.SVD),
+		"lax/dense/cola": lax(experiment.GateDense, experiment.CoLA),
+		"loro":           func(c *Config) { c.Cycles = Cycles{Exact: 2, Refresh: 2} },
+		"relora":         func(c *Config) { c.Model.Alpha, c.Cycles = 16, Cycles{Merge: 2} },
+		"sltrain":        func(c *Config) { c.Model.Alpha, c.Model.Delta = 16, 0.25 },
+	}
+}
+
+// each calls f for every variant and scheme, without sync and grouped.
+func each(f func(name string, cfg Config)) {
+	for name, set := range variants() {
+		word, _, _ := strings.Cut(name, "/")
+		for _, s := range experiment.Variant(word).Schemes() {
+			cfg := small(experiment.Variant(word), s)
+			set(&cfg)
+			f(fmt.Sprintf("%s/%s", name, s), cfg)
 		}
 	}
+}
+
+// every calls f for each variant, scheme, norm and grouping. Only btp has norms that differ.
+func every(f func(name string, cfg Config)) {
+	each(func(name string, cfg Config) {
+		for k := range 4 {
+			cfg.Model.SyncNorm, cfg.Model.Grouped = k&1 > 0, k&2 > 0
+			if cfg.Model.SyncNorm && cfg.Model.Scheme != experiment.BTP {
+				continue
+			}
+			f(fmt.Sprintf("%s/sync=%v/grouped=%v", name, k&1 > 0, k&2 > 0), cfg)
+		}
+	})
+}
+
+// everyRecompute calls f for each variant, scheme, grouping and way of recomputing that is one.
+func everyRecompute(f func(name string, cfg Config)) {
+	every(func(name string, cfg Config) {
+		if cfg.Model.SyncNorm {
+			return
+		}
+		for _, r := range []string{experiment.RecomputeLowRank, experiment.RecomputeFull} {
+			cfg.Model.Recompute = r
+			f(name+"/recompute="+r, cfg)
+		}
+	})
 }
 
 // tokens are the same for every call.

@@ -3,6 +3,7 @@ package step
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -15,13 +16,14 @@ import (
 
 // TestDegreesAgree trains on 1, 2 and 4 ranks from the same seed. All schemes of a variant are the same model.
 func TestDegreesAgree(t *testing.T) {
-	base := map[experiment.Variant][]Result{}
-	every(func(name string, cfg Config) {
+	base := map[string][]Result{}
+	all := func(name string, cfg Config) {
+		variant := fmt.Sprint(cfg.Model.Variant, cfg.Model.Gate, cfg.Model.Base)
 		for _, n := range []int{1, 2, 4} {
 			got := train(t, &reference.World{}, cfg, n, 3)
-			want := base[cfg.Model.Variant]
+			want := base[variant]
 			if want == nil {
-				base[cfg.Model.Variant] = got
+				base[variant] = got
 				continue
 			}
 			for i := range want {
@@ -33,19 +35,23 @@ func TestDegreesAgree(t *testing.T) {
 				}
 			}
 		}
-	})
+	}
+	every(all)
+	everyRecompute(all)
 }
 
 // TestOperandsUntilWait runs collectives at the earliest and at the latest moment: an operand that is touched in between shows.
 func TestOperandsUntilWait(t *testing.T) {
-	every(func(name string, cfg Config) {
+	compare := func(name string, cfg Config) {
 		early, late := train(t, &reference.World{}, cfg, 2, 2), train(t, &reference.World{Deferred: true}, cfg, 2, 2)
 		for i := range early {
 			if early[i] != late[i] {
 				t.Errorf("%s step %d: %+v when collectives are early, %+v when late", name, i, early[i], late[i])
 			}
 		}
-	})
+	}
+	every(compare)
+	everyRecompute(compare)
 }
 
 // TestMicroBatches compares two micro-batches of two sequences with one of four.
