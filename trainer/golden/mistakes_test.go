@@ -20,7 +20,7 @@ type mistaken struct {
 
 func (m *mistaken) Do(call kernels.Call, op kernels.Op) error {
 	op, err := m.wrong(m, call, op)
-	if err != nil {
+	if err != nil || op == nil { // left out
 		return err
 	}
 	return m.Device.Do(call, op)
@@ -169,14 +169,7 @@ func noLatentSilu(_ *mistaken, _ kernels.Call, op kernels.Op) (kernels.Op, error
 
 // TestMistakes plants well-known errors. Each must be found, with and without more than one rank where it can show.
 func TestMistakes(t *testing.T) {
-	cases, err := Cases()
-	if err != nil {
-		t.Fatal(err)
-	}
-	byName := map[string]Case{}
-	for _, c := range cases {
-		byName[c.Name] = c
-	}
+	byName := named(t)
 	off, on := false, true
 	for name, k := range map[string]struct {
 		wrong  func(*mistaken, kernels.Call, kernels.Op) (kernels.Op, error)
@@ -197,7 +190,7 @@ func TestMistakes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			ranks := open(false)
-			r, err := Verify(context.Background(), byName[k.c], Options{Scheme: k.scheme, TP: k.tp, SyncNorm: k.sync, Grouped: &on,
+			r, err := Verify(context.Background(), byName[k.c], Options{Scheme: k.scheme, TP: k.tp, SyncNorm: k.sync, Grouped: &on, Recompute: []string{experiment.RecomputeNone},
 				Open: func(rank, n int) (kernels.Device, error) {
 					d, err := ranks(rank, n)
 					return &mistaken{Device: d, wrong: k.wrong}, err
