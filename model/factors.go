@@ -6,6 +6,9 @@ import "boost-tui/kernels"
 // rank, and its gradient is a partial sum: that of the down-projections where outputs are split, of the up-projections where inputs are
 // (METHOD.md §3.1).
 
+// ChunkFactors is the chunk of a block's backward that sums those gradients: once in a step, with its last micro-batch.
+const ChunkFactors = "factors"
+
 // replicated reports which of a group's factors every rank holds whole.
 func (g *group) replicated() (a, b bool) {
 	both := g.dense && g.rank > 0
@@ -17,7 +20,7 @@ func (b *block) sumFactors(p *pass) kernels.Pending {
 	if p.micro+1 < p.cfg.Micros || !p.partialFactors() {
 		return kernels.Pending{}
 	}
-	p.chunk("factors")
+	p.chunk(ChunkFactors)
 	var views []kernels.View
 	for _, g := range b.groups() {
 		switch a, b := g.replicated(); {

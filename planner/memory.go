@@ -41,7 +41,7 @@ func (p price) wireBytes(part record.Part, rows int64) int64 {
 func (p price) memory(recorded map[string]int64) Memory {
 	at := func(name string, bytes float64) int64 { return int64(float64(recorded[name]) / fp32Bytes * bytes) }
 	m := Memory{
-		Weights:     at(kernels.MemWeights, p.weights),
+		Weights:     at(kernels.MemWeights, p.weights) + recorded[kernels.MemIndices],
 		Gradients:   at(kernels.MemGradients, p.gradients),
 		Optimizer:   at(kernels.MemOptimizer, p.optimizer),
 		Activations: at(kernels.MemActivations, p.activations),

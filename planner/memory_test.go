@@ -6,12 +6,15 @@ import (
 	"testing"
 
 	"boost-tui/experiment"
+	"boost-tui/kernels"
 	"boost-tui/step"
 )
 
 // In fp32 the plan is what the device would be asked to allocate.
 func TestMemoryIsWhatIsAllocated(t *testing.T) {
-	for _, words := range []string{"", "tp=4", "scheme=vanilla tp=2", "variant=full tp=2", "size=60m tp=2 seq=512 micro-batch=4", "accumulate=7 grouping=off norm=sync tp=2"} {
+	for _, words := range []string{"", "tp=4", "scheme=vanilla tp=2", "variant=full tp=2", "size=60m tp=2 seq=512 micro-batch=4", "accumulate=7 grouping=off norm=sync tp=2",
+		"variant=lax lax-gate=vector tp=2", "variant=lax lax-gate=dense lax-base=cola scheme=vanilla tp=2", "variant=loro tp=4", "variant=relora tp=2", "variant=sltrain tp=4",
+		"tp=2 recompute=low-rank", "tp=2 recompute=full scheme=vanilla", "variant=lax lax-gate=dense scheme=vanilla tp=4 recompute=low-rank", "variant=sltrain tp=2 recompute=full"} {
 		e := resolve(t, "dtype=fp32 "+words)
 		p := plan(t, "dtype=fp32 "+words)
 		var r recording
@@ -21,9 +24,20 @@ func TestMemoryIsWhatIsAllocated(t *testing.T) {
 		if p.Memory.Total != r.dev.PeakBytes() {
 			t.Errorf("%q: planned %d, allocated %d: %+v", words, p.Memory.Total, r.dev.PeakBytes(), p.Memory)
 		}
-		if weights := p.Memory.Weights; weights < 4*p.ParametersPerRank || weights > 4*p.ParametersPerRank+1<<16 {
+		indices := r.memory[kernels.MemIndices]
+		if weights := p.Memory.Weights - indices; weights < 4*p.ParametersPerRank || weights > 4*p.ParametersPerRank+1<<16 {
 			t.Errorf("%q: %d bytes for %d weights", words, weights, p.ParametersPerRank)
 		}
+		if (indices > 0) != (e.Model.Variant == experiment.SLTrain) {
+			t.Errorf("%q: %d bytes of indices", words, indices)
+		}
+		if e.Model.Variant == experiment.ReLoRA { // the frozen ones have neither
+			if p.Memory.Gradients >= p.Memory.Weights/2 || p.Memory.Optimizer < 2*p.Memory.Gradients {
+				t.Errorf("%q: %+v", words, p.Memory)
+			}
+			continue
+		}
+		p.Memory.Weights -= indices
 		if p.Memory.Gradients != p.Memory.Weights || p.Memory.Optimizer < 2*p.Memory.Weights {
 			t.Errorf("%q: %+v", words, p.Memory)
 		}
@@ -35,9 +49,14 @@ func TestMemoryByMethod(t *testing.T) {
 	const d, f, r, layers, heads, tp, tokens = 4096, 11008, 1024, 32, 32, 4, 4 * 4096
 	const lse, stats = heads, 2
 	for words, perToken := range map[string]float64{
-		"variant=full":                2*d + (4*d+3*f+lse)/float64(tp) + stats,
-		"variant=cola scheme=vanilla": 6*d + 3*f + 7*r/float64(tp) + lse + stats,
-		"variant=cola scheme=btp":     (6*d+3*f+lse)/float64(tp) + 7*r + stats,
+		"variant=cola scheme=btp recompute=low-rank":     d/float64(tp) + 7*r + stats,
+		"variant=cola scheme=vanilla recompute=low-rank": 2*d + 7*r/float64(tp) + stats,
+		"variant=full recompute=full":                    d,
+		"variant=full recompute=low-rank":                2*d + (4*d+3*f+lse)/float64(tp) + stats,
+		"variant=cola scheme=btp recompute=full":         d / float64(tp),
+		"variant=full":                                   2*d + (4*d+3*f+lse)/float64(tp) + stats,
+		"variant=cola scheme=vanilla":                    6*d + 3*f + 7*r/float64(tp) + lse + stats,
+		"variant=cola scheme=btp":                        (6*d+3*f+lse)/float64(tp) + 7*r + stats,
 	} {
 		p := plan(t, "size=7b tp=4 micro-batch=4 "+words)
 		last := float64(d)

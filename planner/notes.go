@@ -26,6 +26,34 @@ func notes(e experiment.Experiment, p *Plan) []string {
 	if e.Parallel.Scheme == experiment.Vanilla && e.Parallel.TP > 1 {
 		say("Vanilla runs attention and the MLP's product on every rank alike, with all heads and all of ff.")
 	}
-	say("Activations are kept for the backward; norm outputs and activated latents are computed again.")
+	if x := p.Exact; x != nil && x.Bytes > 0 {
+		say("Every %d steps an exact step gathers and broadcasts the factors: %s more.", x.Every, experiment.FormatBytes(x.Bytes))
+	}
+	switch e.Model.Variant {
+	case experiment.ReLoRA:
+		say("The frozen matrices have no gradient and no moments.")
+	case experiment.SLTrain:
+		say("Sparse matrices are multiplied as dense ones, one group of linears at a time; their indices take 4 bytes.")
+	}
+	say("%s", recomputation(e))
 	return out
+}
+
+// recomputation says what the backward has and what it computes.
+func recomputation(e experiment.Experiment) string {
+	const always = "norm outputs and activated latents are computed again"
+	switch {
+	case e.Step.Recompute == experiment.RecomputeFull && e.Model.Variant == experiment.LaX:
+		return "A block keeps its input, and its latents for the crossings of the next; its backward computes the rest again, collectives included."
+	case e.Step.Recompute == experiment.RecomputeFull:
+		return "A block keeps its input alone; its backward computes the rest again, collectives included but for the output's."
+	case e.Step.Recompute != experiment.RecomputeLowRank:
+		return "Activations are kept for the backward; " + always + "."
+	case e.Parallel.Scheme == experiment.BTP:
+		return "A block keeps its input and its latents; its backward computes the rest again, without communication."
+	case e.Parallel.Scheme == experiment.Vanilla:
+		return "A block keeps its inputs and its latents; its backward computes the rest again and sums the outputs of q, k, v, gate and up over the ranks once more."
+	default:
+		return "Matrices of full size have no latents that stand for their outputs: recompute low-rank means none. Activations are kept; " + always + "."
+	}
 }

@@ -29,6 +29,7 @@ type Plan struct {
 	Collectives       int64    `json:"collectives_per_step"` // group calls of one rank
 	StepBytes         int64    `json:"comm_bytes_per_step"`  // payload of one rank, statistics included
 	WireBytes         int64    `json:"wire_bytes_per_step"`  // what a ring sends from one rank
+	Exact             *Cycle   `json:"exact_step,omitempty"` // loro: what comes on top of a step once in a while
 	TokensPerStep     int64    `json:"tokens_per_step"`      // over all ranks
 	DType             string   `json:"dtype"`                // that the bytes are counted in
 	Notes             []string `json:"notes"`
@@ -43,6 +44,13 @@ type Memory struct {
 	Logits      int64 `json:"logits"`
 	Buffers     int64 `json:"buffers"`
 	Total       int64 `json:"total"`
+}
+
+// Cycle is what one rank does once in so many steps.
+type Cycle struct {
+	Every       int   `json:"every"` // steps
+	Collectives int64 `json:"collectives"`
+	Bytes       int64 `json:"comm_bytes"` // payload, in fp32
 }
 
 // Block is the work of one decoder block on one rank for one micro-batch.
@@ -99,6 +107,9 @@ func New(e experiment.Experiment, m Machine) (*Plan, error) {
 	r.block(&p.Block, price)
 	r.outside(&p.Outside)
 	r.totals(p, price)
+	if r.exact.Every > 0 {
+		p.Exact = &r.exact
+	}
 	p.Notes = notes(e, p)
 	return p, nil
 }

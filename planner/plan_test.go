@@ -58,6 +58,16 @@ func TestCollectivesOfABlock(t *testing.T) {
 		{"variant=cola scheme=vanilla grouping=off", 5*bsd + 2*bsf, 6*bsd + bsf, 0, 0, 7, 7},
 		{"variant=full scheme=full-rank", 2 * bsd, 2 * bsd, 0, 0, 2, 2},
 		{"variant=cola scheme=btp tp=1", 0, 0, 0, 0, 0, 0},
+		{"variant=lax lax-gate=dense scheme=btp", 7*bsr + 2*bs, 7 * bsr, 2 * bs, 0, 4, 4},
+		{"variant=lax lax-gate=vector scheme=vanilla", 5*bsd + 2*bsf, 3*bsd + bsf, 0, 0, 4, 4},
+		{"variant=loro scheme=btp", 7*bsr + 2*bs, 7 * bsr, 2 * bs, 0, 4, 4},
+		{"variant=relora", 2 * bsd, 2*bsd + 7*r*d, 0, 0, 2, 3},
+		{"variant=relora accumulate=3", 2 * bsd, 2*bsd + 7*r*d, 0, 0, 2, 3},
+		{"variant=sltrain", 2 * bsd, 2*bsd + 7*r*d, 0, 0, 2, 3},
+		{"variant=cola scheme=btp recompute=low-rank", 7*bsr + 2*bs, 7 * bsr, 2 * bs, 0, 4, 4},
+		{"variant=cola scheme=btp recompute=full", 7*bsr + 2*bs, 14*bsr + 2*bs, 2 * bs, 2 * bs, 4, 8},
+		{"variant=cola scheme=vanilla recompute=low-rank", 5*bsd + 2*bsf, 6*bsd + 3*bsf, 0, 0, 4, 6},
+		{"variant=full recompute=full", 2 * bsd, 3 * bsd, 0, 0, 2, 3},
 	} {
 		p := plan(t, seven+tc.words)
 		fw, bw := p.Block.Forward, p.Block.Backward
@@ -93,6 +103,27 @@ func TestCollectivesOutside(t *testing.T) {
 		if got := [3]int64{o.Forward.Elements, o.Backward.Elements, o.Optimizer.Elements}; got != want {
 			t.Errorf("%s: %v, want %v: %+v", words, got, want, o)
 		}
+	}
+}
+
+// What crosses through matrices is gathered and scattered under vanilla, 7·b·s·r each way; an exact step moves every factor three times.
+func TestOtherCollectives(t *testing.T) {
+	const bsr, bsd, bsf = 4 * 4096 * 1024, 4 * 4096 * 4096, 4 * 4096 * 11008
+	seven := "size=7b tp=4 micro-batch=4 seq=4096 "
+	b := plan(t, seven+"variant=lax lax-gate=dense scheme=vanilla").Block
+	if b.Forward.Elements != 5*bsd+2*bsf+7*bsr || b.Backward.Elements != 3*bsd+bsf+7*bsr {
+		t.Errorf("%d and %d", b.Forward.Elements, b.Backward.Elements)
+	}
+	p := plan(t, seven+"variant=loro")
+	if x := p.Exact; x == nil || x.Every != 200 || x.Collectives != 2*7*32 || x.Bytes != 4*3*32*1024*(11*4096+3*11008) {
+		t.Errorf("%+v", x)
+	}
+	if plan(t, seven+"variant=svd").StepBytes != p.StepBytes || plan(t, seven).Exact != nil {
+		t.Error("a lazy step communicates what svd's does")
+	}
+	one, three := plan(t, seven+"variant=relora accumulate=1"), plan(t, seven+"variant=relora accumulate=3")
+	if three.Collectives-one.Collectives != 2*(one.Collectives-1-32) { // the factors' sums, one a block, happen once a step
+		t.Errorf("%d calls with one micro-batch, %d with three", one.Collectives, three.Collectives)
 	}
 }
 
@@ -187,7 +218,8 @@ func TestInvalid(t *testing.T) {
 // Every preset is planned within a second.
 func TestPresets(t *testing.T) {
 	for _, preset := range experiment.Presets() {
-		for _, words := range []string{"variant=full", "variant=cola scheme=btp", "variant=cola scheme=vanilla"} {
+		for _, words := range []string{"variant=full", "variant=cola scheme=btp", "variant=cola scheme=vanilla", "variant=lax lax-gate=dense recompute=low-rank",
+			"variant=loro", "variant=relora recompute=full", "variant=sltrain"} {
 			start := time.Now()
 			p := plan(t, "size="+preset.Name+" tp=4 "+words)
 			if took := time.Since(start); took > time.Second {

@@ -6,6 +6,7 @@ import (
 
 	"boost-tui/kernels"
 	"boost-tui/kernels/record"
+	"boost-tui/model"
 	"boost-tui/step"
 )
 
@@ -16,21 +17,44 @@ type recording struct {
 	parameters int64
 	rows       int64 // tokens of a micro-batch
 	micros     int64 // of the step; two at most are recorded
+	layer      int   // the block that stands for all: the last, which has crossings where there are any
+	exact      Cycle // loro: what an exact step does more
 }
 
 // recordStep runs a step on the recorder. Micro-batches after the first are alike, so that the second stands for them.
 func recordStep(cfg step.Config, tp int) (*recording, error) {
-	r := &recording{rows: int64(cfg.Model.Rows()), micros: int64(cfg.Model.Micros)}
+	r := &recording{rows: int64(cfg.Model.Rows()), micros: int64(cfg.Model.Micros), layer: cfg.Model.Layers - 1}
 	cfg.Model.Micros = min(cfg.Model.Micros, 2)
 	s, err := r.allocate(cfg, tp)
 	if err != nil {
 		return nil, err
 	}
 	tokens := make([]int32, cfg.Model.Micros*cfg.Model.Batch*(cfg.Model.Seq+1))
-	if _, err := s.Run(context.Background(), step.Input{Tokens: tokens, LR: 1, Index: 1}); err != nil {
+	if every := cfg.Cycles.Exact; every > 0 {
+		if _, err := s.Run(context.Background(), step.Input{Tokens: tokens, LR: 1, Index: every}); err != nil {
+			return nil, err
+		}
+		r.recordExact(every)
+		r.dev.Reset()
+	}
+	if _, err := s.Run(context.Background(), step.Input{Tokens: tokens, LR: 1, Index: ordinary(cfg.Cycles)}); err != nil {
 		return nil, err
 	}
 	return r, nil
+}
+
+// ordinary is the index of a step after which nothing is due, where there is one.
+func ordinary(c step.Cycles) int { return max(1, c.Exact, c.Merge) + 1 }
+
+// recordExact adds up what only an exact step communicates.
+func (r *recording) recordExact(every int) {
+	r.exact.Every = every
+	for i := range r.dev.Calls() {
+		if c := &r.dev.Calls()[i]; c.Class == kernels.Communication && c.Label.Phase == kernels.Optimizer && c.Label.Layer >= 0 {
+			r.exact.Collectives++
+			r.exact.Bytes += c.Payload
+		}
+	}
 }
 
 // allocate makes the step, which allocates all it ever needs.
@@ -56,10 +80,15 @@ func (r *recording) allocate(cfg step.Config, tp int) (*step.Step, error) {
 
 // times is how often a recorded call happens in the step.
 func (r *recording) times(c *record.Call) int64 {
-	if c.Label.Micro == 0 {
+	if c.Label.Micro == 0 || onceAStep(c.Label) {
 		return 1
 	}
 	return r.micros - 1
+}
+
+// onceAStep reports whether a call of the backward happens once, not for every micro-batch.
+func onceAStep(l kernels.Label) bool {
+	return l.Phase == kernels.Backward && l.Chunk == model.ChunkFactors
 }
 
 // totals adds the step up.
@@ -87,7 +116,7 @@ func (r *recording) direction(keep func(kernels.Label) bool) Direction {
 	d := Direction{Collectives: []Collective{}}
 	for i := range r.dev.Calls() {
 		c := &r.dev.Calls()[i]
-		if c.Label.Micro != 0 || !keep(c.Label) {
+		if c.Label.Micro != 0 && !onceAStep(c.Label) || !keep(c.Label) {
 			continue
 		}
 		d.FLOPs += c.FLOPs
@@ -105,10 +134,10 @@ func (r *recording) direction(keep func(kernels.Label) bool) Direction {
 	return d
 }
 
-// block describes block 0, which is like every other.
+// block describes one block, which stands for all.
 func (r *recording) block(b *Block, price price) {
 	in := func(p kernels.Phase) func(kernels.Label) bool {
-		return func(l kernels.Label) bool { return l.Layer == 0 && l.Phase == p }
+		return func(l kernels.Label) bool { return l.Layer == r.layer && l.Phase == p }
 	}
 	b.Forward, b.Backward = r.direction(in(kernels.Forward)), r.direction(in(kernels.Backward))
 	b.FLOPs = b.Forward.FLOPs + b.Backward.FLOPs

@@ -41,3 +41,32 @@ func TestLastStep(t *testing.T) {
 		}
 	}
 }
+
+// TestJagged re-warms after every merge or exact step, but not in the first cycle.
+func TestJagged(t *testing.T) {
+	smooth := experiment.Train{Steps: 100, Warmup: 4, LR: 1}
+	for name, jagged := range map[string]experiment.Train{
+		"relora": {Steps: 100, Warmup: 4, LR: 1, ReLoRAEvery: 20, RestartWarmup: 5},
+		"loro":   {Steps: 100, Warmup: 4, LR: 1, LOROEvery: 20, LORORefresh: 10, RestartWarmup: 5},
+	} {
+		for step := 1; step <= 100; step++ {
+			want := Rate(smooth, step)
+			if q := (step - 1) % 20; step > 20 && q < 5-1 {
+				want = Rate(smooth, step-q) * float64(q+1) / 5
+			}
+			if got := Rate(jagged, step); got != want {
+				t.Errorf("%s: step %d: %g, want %g", name, step, got, want)
+			}
+		}
+	}
+	none := experiment.Train{Steps: 100, Warmup: 4, LR: 1, ReLoRAEvery: 20, RestartWarmup: 1}
+	long := experiment.Train{Steps: 100, Warmup: 30, LR: 1, ReLoRAEvery: 20, RestartWarmup: 20}
+	for step := 1; step <= 100; step++ {
+		if Rate(none, step) != Rate(smooth, step) {
+			t.Errorf("step %d: a warm-up of one step changes the rate", step)
+		}
+		if step <= 30 && Rate(long, step) != float64(step)/30 {
+			t.Errorf("step %d: the first warm-up is broken off: %g", step, Rate(long, step))
+		}
+	}
+}
