@@ -9,10 +9,9 @@ import (
 	"testing"
 )
 
-const (
-	spoken Protocol = "test 1"
-	secret          = "0123456789abcdef"
-)
+const spoken Protocol = "test 1"
+
+const secret = "0123456789abcdef"
 
 // meet runs both sides over a pipe.
 func meet(client, server Protocol, theirs string, h Hello, admit func(Hello) error) (got Hello, seals [4]Seal, offered, accepted error) {
