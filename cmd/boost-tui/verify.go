@@ -22,6 +22,7 @@ import (
 type verifyFlags struct {
 	cases                          []string
 	scheme, norm, grouping, device string
+	recompute                      string
 	tp                             int
 }
 
@@ -31,7 +32,7 @@ func newVerify(a *app) *cobra.Command {
 		Use: "verify", Short: "Check numbers against reference cases", GroupID: groupHouse, Args: cobra.NoArgs,
 		Long: `Train small reference cases and compare losses, gradients and final parameters with what a separate
 implementation found. Without flags: every case in this binary, under every scheme and degree that fits it, online
-and sync, grouped and not. Exits 3 when a check does not hold.
+and sync, grouped and not, with every way of recomputing. Exits 3 when a check does not hold.
 
 --json prints one object when case, scheme and degree are given, else an array.`,
 		Example: "  boost-tui verify\n  boost-tui verify --case cola_base.json --scheme btp --tp 2 --json",
@@ -52,6 +53,7 @@ and sync, grouped and not. Exits 3 when a check does not hold.
 	cmd.Flags().IntVar(&f.tp, "tp", 0, "only this tensor-parallel degree")
 	cmd.Flags().StringVar(&f.norm, "norm", "", "only online or sync (default both, the worst counts)")
 	cmd.Flags().StringVar(&f.grouping, "grouping", "", "only on or off (default both, the worst counts)")
+	cmd.Flags().StringVar(&f.recompute, "recompute", "", "only none, low-rank or full (default all, the worst counts)")
 	cmd.Flags().StringVar(&f.device, "device", experiment.DeviceCPU, "what computes: cpu")
 	return cmd
 }
@@ -106,7 +108,7 @@ func (f verifyFlags) checks() ([]oneCheck, error) {
 // options are those that all checks share.
 func (f verifyFlags) options() (golden.Options, error) {
 	scratch := experiment.Default()
-	for _, kv := range []assignment{{"scheme", f.scheme}, {"norm", f.norm}, {"grouping", f.grouping}, {"device", f.device}} {
+	for _, kv := range []assignment{{"scheme", f.scheme}, {"norm", f.norm}, {"grouping", f.grouping}, {"device", f.device}, {"recompute", f.recompute}} {
 		if kv.value == "" {
 			continue
 		}
@@ -124,6 +126,9 @@ func (f verifyFlags) options() (golden.Options, error) {
 	}
 	if f.grouping != "" {
 		o.Grouped = &scratch.Step.Grouping
+	}
+	if f.recompute != "" {
+		o.Recompute = []string{scratch.Step.Recompute}
 	}
 	return o, nil
 }

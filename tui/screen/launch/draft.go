@@ -98,7 +98,7 @@ func fits(v experiment.Variant, s experiment.Scheme) bool {
 func (d *draft) fields() []form.Field {
 	if !d.all {
 		out := make([]form.Field, 0, len(mainKeys))
-		for _, name := range append(slices.Clone(mainKeys), d.others()...) {
+		for _, name := range slices.Concat(mainKeys, d.own(), d.others()) {
 			if k, ok := experiment.KeyOf(name); ok {
 				f := d.field(k)
 				f.Rule = ruled[name]
@@ -110,6 +110,9 @@ func (d *draft) fields() []form.Field {
 	var out []form.Field
 	section := ""
 	for _, k := range experiment.Keys() {
+		if k.Name != "rank" && !k.Means(d.resolved.Model.Variant) {
+			continue
+		}
 		f := d.field(k)
 		f.Rule, section = k.Section != section && len(out) > 0, k.Section
 		out = append(out, f)
@@ -117,10 +120,20 @@ func (d *draft) fields() []form.Field {
 	return out
 }
 
-// others are the keys beside the main ones that the experiment depends on: none
-// may be at work unseen.
+// own are the keys that only the variant has, and a few like it.
+func (d *draft) own() (names []string) {
+	for _, k := range experiment.Keys() {
+		if k.For != nil && !strings.HasPrefix(k.Name, "rank") && k.Means(d.resolved.Model.Variant) {
+			names = append(names, k.Name)
+		}
+	}
+	return names
+}
+
+// others are the keys beside these that the experiment depends on: none may be at work unseen.
 func (d *draft) others() []string {
-	return slices.DeleteFunc(d.set.Minimal().Given(), func(name string) bool { return slices.Contains(mainKeys, name) })
+	shown := append(d.own(), mainKeys...)
+	return slices.DeleteFunc(d.set.Minimal().Given(), func(name string) bool { return slices.Contains(shown, name) })
 }
 
 func (d *draft) field(k experiment.Key) form.Field {
