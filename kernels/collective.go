@@ -38,12 +38,22 @@ func (r Reduction) String() string {
 	return "sum"
 }
 
-// Part is one collective of a group call. Views are contiguous F32 in symmetric memory.
+// Part is one collective of a group call. Views are contiguous F32 in symmetric memory. An all-gather's Send may be the
+// member's own place in Recv, and a reduce-scatter's Recv its own place in Send.
 type Part struct {
 	Kind       CollectiveKind
 	Reduce     Reduction
 	Send, Recv View
 	Root       int
+}
+
+// InPlace reports whether the shorter view is member rank's own place in the longer one.
+func (p Part) InPlace(rank int) bool {
+	short, long := p.Send, p.Recv
+	if p.Kind == ReduceScatter {
+		short, long = long, short
+	}
+	return short.Buf == long.Buf && short.Offset == long.Offset+int64(rank)*short.Bytes()
 }
 
 // Payload is the bytes that count as communicated, per rank: the whole vector's, whatever the

@@ -108,36 +108,49 @@ func (x *Exec) StartSend(name string, c Comm, peer int, views ...View) Pending {
 // StartRecv takes views from a peer of the communicator, after all compute issued so far (which may have read what
 // the views held), on a stream of that direction's own.
 func (x *Exec) StartRecv(name string, c Comm, peer int, views ...View) Pending {
-	return x.message(name, fmt.Sprintf("%s from %d", c.Name(), peer), &Recv{Comm: c, Peer: peer, Views: views})
+	return x.StartRecvAfter(Pending{}, name, c, peer, views...)
 }
 
-// message issues an operation on the stream of the name, between two fences.
-func (x *Exec) message(name, stream string, op Op) Pending {
+// StartRecvAfter is StartRecv into memory that another message may still be using: it waits for that one first, on its own stream.
+func (x *Exec) StartRecvAfter(p Pending, name string, c Comm, peer int, views ...View) Pending {
+	return x.message(name, fmt.Sprintf("%s from %d", c.Name(), peer), &Recv{Comm: c, Peer: peer, Views: views}, p)
+}
+
+// message issues an operation on the stream of the name, between two fences and after messages under way.
+func (x *Exec) message(name, stream string, op Op, after ...Pending) Pending {
 	s, ok := x.stream[stream]
 	if !ok && x.err == nil {
 		s, x.err = x.Dev.NewStream(stream)
 		x.stream[stream] = s
 	}
-	before, after := x.take(), x.take()
+	before, end := x.take(), x.take()
 	if x.err != nil {
 		return Pending{}
 	}
 	x.step(x.Dev.Record, before.event, ComputeStream)
 	x.wait(s, before.event)
 	x.give(before) // the wait is issued
+	for _, p := range after {
+		if p.underWay() {
+			x.wait(s, p.fence.event)
+		}
+	}
 	x.on(s, name, op)
-	x.step(x.Dev.Record, after.event, s)
-	return Pending{x: x, fence: after, turn: after.turn}
+	x.step(x.Dev.Record, end.event, s)
+	return Pending{x: x, fence: end, turn: end.turn}
 }
 
 // Wait makes later compute wait for the message. Waiting again changes nothing.
 func (p Pending) Wait() {
-	if p.fence == nil || p.fence.turn != p.turn {
+	if !p.underWay() {
 		return
 	}
 	p.x.wait(ComputeStream, p.fence.event)
 	p.x.give(p.fence)
 }
+
+// underWay reports whether the message has not been waited for.
+func (p Pending) underWay() bool { return p.fence != nil && p.fence.turn == p.turn }
 
 // Reduce is Start of in-place all-reduces (sum), and Wait.
 func (x *Exec) Reduce(name string, c Comm, views ...View) { x.StartReduce(name, c, views...).Wait() }

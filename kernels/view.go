@@ -154,24 +154,27 @@ type Layout struct {
 	views []*View
 }
 
-// layoutAlign is a cache line, and what vector loads and cuBLASLt like.
-const layoutAlign = 64
+// LayoutAlign is a cache line, and what vector loads and cuBLASLt like.
+const LayoutAlign = 64
 
 // Add reserves rows x cols elements. The view is filled in by Commit.
 func (l *Layout) Add(rows, cols int, dt DType) *View {
 	v := &View{Offset: l.bytes, Rows: rows, Cols: cols, LD: cols, DType: dt}
 	n := v.Bytes()
-	l.bytes += (n + layoutAlign - 1) / layoutAlign * layoutAlign
+	l.bytes += (n + LayoutAlign - 1) / LayoutAlign * LayoutAlign
 	l.views = append(l.views, v)
 	return v
 }
+
+// Align moves the end of the arena to the next multiple of bytes, itself a multiple of a cache line.
+func (l *Layout) Align(bytes int64) { l.bytes = (l.bytes + bytes - 1) / bytes * bytes }
 
 // Bytes is the size of the arena so far.
 func (l *Layout) Bytes() int64 { return l.bytes }
 
 // Commit allocates the arena and completes every view that Add returned.
 func (l *Layout) Commit(dev Device, name string, symmetric bool) (*Buffer, error) {
-	buf, err := dev.Alloc(name, max(l.bytes, layoutAlign), symmetric)
+	buf, err := dev.Alloc(name, max(l.bytes, LayoutAlign), symmetric)
 	if err != nil {
 		return nil, fmt.Errorf("allocate %s (%d bytes): %w", name, l.bytes, err)
 	}

@@ -37,6 +37,9 @@ func mayBe(op kernels.Op) []pair {
 
 // aliasing compares every output with every other operand.
 func aliasing(op kernels.Op, list []kernels.Operand) error {
+	if c, ok := op.(*kernels.Collective); ok {
+		list = apart(c)
+	}
 	allowed := mayBe(op)
 	for i, out := range list {
 		if out.Access&kernels.Write == 0 {
@@ -53,6 +56,20 @@ func aliasing(op kernels.Op, list []kernels.Operand) error {
 		}
 	}
 	return nil
+}
+
+// apart are the operands of a collective, of a part in place the longer view alone.
+func apart(c *kernels.Collective) (list []kernels.Operand) {
+	for _, p := range c.Parts {
+		one := kernels.Collective{Comm: c.Comm, Parts: []kernels.Part{p}}
+		one.Operands(func(o kernels.Operand) {
+			short := o.Name == "Send" == (p.Kind == kernels.AllGather)
+			if p.Recv.IsZero() || !short || !p.InPlace(c.Comm.Rank()) {
+				list = append(list, o)
+			}
+		})
+	}
+	return list
 }
 
 func contains(list []pair, p pair) bool {
