@@ -29,11 +29,19 @@ func BenchmarkStep(b *testing.B) {
 	}{
 		{"cola/btp/tp1", sixty(experiment.CoLA, experiment.BTP), 1, 2},
 		{"cola/btp/tp2", sixty(experiment.CoLA, experiment.BTP), 2, 1},
+		{"cola/btp/tp2/recompute=low-rank", recomputing(sixty(experiment.CoLA, experiment.BTP), experiment.RecomputeLowRank), 2, 1},
+		{"cola/btp/tp2/recompute=full", recomputing(sixty(experiment.CoLA, experiment.BTP), experiment.RecomputeFull), 2, 1},
 		{"cola/vanilla/tp2", sixty(experiment.CoLA, experiment.Vanilla), 2, 1},
 		{"full/full-rank/tp2", sixty(experiment.Full, experiment.FullRank), 2, 1},
 	} {
 		b.Run(c.name, func(b *testing.B) { benchmark(b, c.cfg, c.tp, c.threads) })
 	}
+}
+
+// recomputing is the step with recomputation.
+func recomputing(c Config, mode string) Config {
+	c.Model.Recompute = mode
+	return c
 }
 
 func benchmark(b *testing.B, cfg Config, tp, threads int) {
