@@ -74,7 +74,7 @@ func (d *Decoder) LoadSupport(ctx context.Context, linear string, places []int64
 		return fmt.Errorf("model: support of %s has %d elements, want %d", linear, len(places), p.Cols)
 	}
 	h := p.sparse
-	var own []int64
+	own, lie := []int64{}, []int64{}
 	var local []int32
 	for i, at := range places {
 		row, col := int(at/int64(h.cols)), int(at%int64(h.cols))
@@ -82,7 +82,7 @@ func (d *Decoder) LoadSupport(ctx context.Context, linear string, places []int64
 			return fmt.Errorf("model: support of %s: element %d is %d, outside %dx%d or not in rising order", linear, i, at, h.rows, h.cols)
 		}
 		if row >= h.rowLo && row < h.rowHi && col >= h.colLo && col < h.colHi {
-			own = append(own, int64(i))
+			own, lie = append(own, int64(i)), append(lie, at)
 			local = append(local, int32((row-h.rowLo)*(h.colHi-h.colLo)+col-h.colLo))
 		}
 	}
@@ -103,7 +103,7 @@ func (d *Decoder) LoadSupport(ctx context.Context, linear string, places []int64
 	if err != nil {
 		return err
 	}
-	p.Picks = own
+	p.Picks, p.Places = own, lie
 	p.Weight, p.Grad = h.value.ColRange(0, len(own)), h.dvalue.ColRange(0, len(own))
 	d.params[d.byName[p.Name]] = p
 	return nil
