@@ -56,6 +56,15 @@ const (
 	DeviceCUDA   = "cuda"
 	DeviceEmu    = "emulated"
 	DataEmbedded = "embedded"
+	DataAuto     = "auto" // what the file, or the description beside it, says
+	DataUint16   = "uint16"
+	DataUint32   = "uint32"
+	Joined       = "joined" // documents follow each other without a gap
+	Separated    = "separated"
+
+	NonFiniteStop = "stop"
+	NonFiniteGoOn = "go-on"
+
 	WhereLocal   = "local"
 	GateIdentity = "identity" // of LaX's crossings
 	GateVector   = "vector"
@@ -140,12 +149,19 @@ type Train struct {
 	Eps             float64 `json:"eps"`  // of AdamW
 	Clip            float64 `json:"clip"` // global gradient norm; 0: no clipping
 	Seed            uint64  `json:"seed"`
-	Data            string  `json:"data"` // embedded, or a file or folder
-	EvalData        string  `json:"eval-data"`
+	Data            string  `json:"data"`             // embedded, or files and folders, each with a weight
+	DataDType       string  `json:"data-dtype"`       // of the tokens of .bin files
+	Documents       string  `json:"documents"`        // joined or separated
+	EvalData        string  `json:"eval-data"`        // as Data; empty: a part of Data is held out
 	EvalEvery       int     `json:"eval-every"`       // steps; 0: never
+	EvalBatches     int     `json:"eval-batches"`     // of a step's size, in each evaluation
 	CheckpointEvery int     `json:"checkpoint-every"` // steps; 0: at the end only
-	Resume          string  `json:"resume"`
-	StopAfter       int     `json:"stop-after"` // end the run after so many steps; 0: after Steps
+	KeepLast        int     `json:"keep-last"`        // checkpoints; 0: none is written
+	Resume          string  `json:"resume"`           // folder of the checkpoint to continue, in a run's record
+	InitFrom        string  `json:"init-from"`        // what weights start from; empty: they are drawn
+	OnNonFinite     string  `json:"on-nonfinite"`     // stop or go-on
+	UpdateRatio     int     `json:"update-ratio"`     // steps between measurements; 0: never
+	StopAfter       int     `json:"stop-after"`       // end the run after so many steps; 0: after Steps
 
 	// Of one variant each; open, and empty when resolved for another (METHOD.md §2).
 	LOROEvery      int    `json:"loro-every"`       // steps from exact step to exact step
@@ -178,7 +194,8 @@ func Default() Experiment {
 		Parallel: Parallel{TP: 1, PP: 1, DP: 1},
 		Step:     Step{Accumulate: 1, Norm: NormOnline, Grouping: true, Recompute: none, Device: DeviceAuto},
 		Train: Train{Steps: 100, Warmup: 20, LR: 3e-3, Schedule: "cosine", WeightDecay: 0.1, Beta1: 0.9, Beta2: 0.95,
-			Eps: 1e-8, Clip: 1, Seed: 1, Data: DataEmbedded},
+			Eps: 1e-8, Clip: 1, Seed: 1, Data: DataEmbedded, DataDType: DataAuto, Documents: Joined, EvalBatches: 4, KeepLast: 2,
+			OnNonFinite: NonFiniteStop},
 		Where: Where{Where: WhereLocal, Nodes: 1},
 	}
 }

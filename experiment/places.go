@@ -56,7 +56,7 @@ func (c *checker) sparse() {
 
 // later refuses what has a name already and comes in a later version.
 func (c *checker) later() {
-	p, s, t, w := c.e.Parallel, c.e.Step, c.e.Train, c.e.Where
+	p, s, w := c.e.Parallel, c.e.Step, c.e.Where
 	for _, r := range []struct {
 		key  string
 		used bool
@@ -67,10 +67,6 @@ func (c *checker) later() {
 		{"zero", p.Zero > 0, []string{"0"}},
 		{"sp", p.SP, []string{off}},
 		{"device", s.Device == DeviceCUDA || s.Device == DeviceEmu, []string{DeviceCPU}},
-		{"eval-data", t.EvalData != "", []string{none}},
-		{"eval-every", t.EvalEvery > 0, []string{"0"}},
-		{"checkpoint-every", t.CheckpointEvery > 0, []string{"0"}},
-		{"resume", t.Resume != "", []string{none}},
 		{"where", w.Where != WhereLocal, []string{WhereLocal}},
 		{"nodes", w.Nodes > 1, []string{"1"}},
 	} {

@@ -38,6 +38,8 @@ func (c *checker) rules() {
 	c.places()
 	c.cycles()
 	c.sparse()
+	c.evaluation()
+	c.starts()
 	c.later()
 }
 
