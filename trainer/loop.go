@@ -23,32 +23,65 @@ func sampled(step int) bool {
 }
 
 // loop runs the steps of the schedule, up to its end, to stop-after, or to the step that the ranks
-// agree on when one is told to stop.
+// agree on when one is told to stop. However it ends in good order, it leaves a checkpoint.
 func (r *rank) loop(ctx context.Context, t *training) error {
 	r.enter()
 	last := lastStep(r.spec.Experiment.Train)
-	for step := 1; step <= last; step++ {
+	for step := t.done + 1; step <= last; step++ {
 		stop, err := r.stopBefore(ctx, step)
 		if err != nil {
 			return err
 		}
 		if stop {
-			// Ranks that stop together leave together; one that went on a step further is cut off.
-			if err := r.link.barrier(ctx, "stop", tellLimit); err != nil {
-				r.logf("not every rank stops after step %d: %v", step-1, err)
-			}
-			return ErrCancelled
+			return r.leave(ctx, t)
 		}
-		r.step.Store(int64(step))
 		if err := r.one(ctx, t, step); err != nil {
+			if r.overtaken(step) {
+				return r.leave(ctx, t)
+			}
 			return err
 		}
+		t.done = step
+		if due(step, r.spec.Experiment.Train.CheckpointEvery) {
+			if err := r.saver.save(ctx, step); err != nil {
+				return err
+			}
+		}
+	}
+	if err := r.finalSave(ctx, t); err != nil {
+		return err
 	}
 	// Nobody leaves before all are done: a peer may still be reading this rank's memory.
 	if err := r.link.barrier(ctx, "end", partLimit); err != nil {
 		return fmt.Errorf("after the last step: %w", err)
 	}
 	return nil
+}
+
+// due reports whether something that is done every so many steps follows on a step; 0 is never.
+func due(step, every int) bool { return every > 0 && step%every == 0 }
+
+// leave ends a run that was told to stop.
+func (r *rank) leave(ctx context.Context, t *training) error {
+	if err := r.finalSave(ctx, t); err != nil {
+		return err
+	}
+	// Ranks that stop together leave together.
+	if err := r.link.barrier(ctx, "stop", tellLimit); err != nil {
+		r.logf("not every rank stops after step %d: %v", t.done, err)
+	}
+	return ErrCancelled
+}
+
+// finalSave leaves the checkpoint of the last step, and waits until it is there.
+func (r *rank) finalSave(ctx context.Context, t *training) error {
+	if t.done == 0 {
+		return nil
+	}
+	if err := r.saver.save(ctx, t.done); err != nil {
+		return err
+	}
+	return r.saver.wait(ctx)
 }
 
 // stopBefore reports whether the run ends before the given step. A rank that was told to stop proposes
@@ -70,7 +103,23 @@ func (r *rank) stopBefore(ctx context.Context, step int) (bool, error) {
 		r.agree(n)
 		last = n
 	}
-	return last >= 0 && step > last, nil
+	if last >= 0 && step > last {
+		return true, nil
+	}
+	// Whoever agrees on a last step cuts off a rank that is beyond it: either it sees this step, or this rank sees the last one.
+	r.step.Store(int64(step))
+	if _, last = r.stops(); last >= 0 && step > last {
+		r.step.Store(int64(step - 1))
+		return true, nil
+	}
+	return false, nil
+}
+
+// overtaken reports whether a step failed only because the others had stopped before it: its state is that of the step before,
+// since nothing is updated without all of them.
+func (r *rank) overtaken(step int) bool {
+	_, last := r.stops()
+	return last >= 0 && step > last && r.known(0) == nil
 }
 
 // one runs a step and writes down what it was.

@@ -53,6 +53,7 @@ type rank struct {
 	link  *link
 	data  *data.Source
 	dev   *device
+	saver *saver         // of checkpoints; nil: none are written
 	watch sync.WaitGroup // on the link
 
 	boardMu sync.Mutex // the lifeline's goroutine reads the board, release unmaps it
@@ -70,7 +71,8 @@ func run(ctx context.Context, spec protocol.RankSpec, lifeline io.Reader, w worl
 	own, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
 	r := &rank{spec: spec, out: w.out, open: w.open}
-	r.ending = &ending{spec: spec, exit: w.exit, say: r.logf, cancel: cancel, failed: make(chan struct{}), stopAt: -1}
+	r.ending = &ending{spec: spec, exit: w.exit, say: r.logf, cancel: cancel, failed: make(chan struct{}), stopAt: -1,
+		under: func() int { return int(r.step.Load()) }}
 	defer r.disarm()
 	defer r.watchLifeline(lifeline, r.where)()
 	defer r.watchSignals(ctx)()
@@ -212,6 +214,7 @@ func (r *rank) cancelled(ctx context.Context, err error, step int) bool {
 
 // release gives everything back. After a failure the communicators are aborted first, so that no peer waits for this rank.
 func (r *rank) release(failed bool) error {
+	r.saver.close(failed)
 	var errs []error
 	for _, c := range r.part() {
 		if failed {

@@ -83,6 +83,7 @@ type training struct {
 	batches data.Batches
 	tokens  []int32
 	out     *telemetry
+	done    int // the last step of the run that this one resumes; 0: it begins at the beginning
 }
 
 // setUp opens device and data, joins the communicators and makes the model. What it opened is given
@@ -103,8 +104,8 @@ func (r *rank) setUp(ctx context.Context) (*training, error) {
 	if t.step, err = step.New(step.ConfigOf(e), r.dev.flight, tp); err != nil {
 		return nil, err
 	}
-	if err := t.step.Model().Initialize(ctx); err != nil {
-		return nil, fmt.Errorf("initialise the weights: %w", err)
+	if err := r.begin(ctx, t); err != nil {
+		return nil, err
 	}
 	samples := e.Step.MicroBatch * e.Step.Accumulate
 	t.batches = data.Batches{Source: r.data, Seed: e.Train.Seed, Seq: e.Step.Seq, Samples: samples}

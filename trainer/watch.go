@@ -26,7 +26,9 @@ const (
 type ending struct {
 	spec protocol.RankSpec
 	exit func(code int) // ends the process
-	say  func(format string, args ...any)
+	// under is the step under way.
+	under func() int
+	say   func(format string, args ...any)
 
 	cancel context.CancelCauseFunc
 	failed chan struct{} // closed once first is set
@@ -108,6 +110,12 @@ func (e *ending) agree(step int) {
 	}
 	if !e.looping {
 		e.cancel(ErrCancelled)
+	}
+	// A rank that did not hear of it in time stands in a step that the others will not come to.
+	if e.looping && e.under() > e.stopAt {
+		for _, comm := range e.comms {
+			_ = comm.Abort() // one that cannot be aborted fails when the others have left
+		}
 	}
 }
 

@@ -26,8 +26,12 @@ const (
 	CancelFile    = "cancel"         // its presence asks the agent to end the run
 	NotesFile     = "notes.json"     // the user's tags and notes, which change later
 	AgentLogFile  = "agent.log"      // stderr of a detached agent
+	CheckpointDir = "ckpt"           // the folder of the checkpoints
 	exitDir       = "exit"
 )
+
+// CheckpointAside begins the name of what lies beside the checkpoints: one that is being written, or is on its way out.
+const CheckpointAside = ".step-"
 
 // Modes of what the program creates: a run is private until its owner opens it.
 const (

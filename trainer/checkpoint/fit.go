@@ -1,0 +1,59 @@
+package checkpoint
+
+import (
+	"fmt"
+	"strings"
+
+	"boost-tui/experiment"
+)
+
+// MisfitError says why an experiment cannot go on from a checkpoint.
+type MisfitError struct{ Reasons []string }
+
+func (e *MisfitError) Error() string {
+	return "it does not fit this experiment: " + strings.Join(e.Reasons, "; ")
+}
+
+// fixed are the keys that a run and what it resumes must have in common, with why. Everything else may differ: how ranks share the
+// work, batches, the schedule, the data.
+var fixed = []struct{ keys, why string }{
+	{"d layers heads ff vocab", "the model's shape stays as it is"},
+	{"variant rank-attn rank-mlp keep-silu lax-gate lax-base relora-alpha sltrain-alpha sltrain-delta norm-eps rope-theta", "the model's function stays as it is"},
+	{"loro-every loro-refresh relora-every relora-keep-step", "the moments were counted in other cycles"},
+	{"seed", "weights that are drawn anew, and the order of the data, follow from it"},
+	{"dtype", "the weights are of that type"},
+}
+
+// Fits says whether a resolved experiment can go on from a checkpoint: *MisfitError with every reason when it cannot.
+func Fits(m *Manifest, e experiment.Experiment) error {
+	var reasons []string
+	for _, f := range fixed {
+		var differ []string
+		for _, key := range strings.Fields(f.keys) {
+			if was, is := m.Experiment.Get(key), e.Get(key); was != is {
+				differ = append(differ, fmt.Sprintf("%s is %s, the checkpoint's %s", key, orNone(is), orNone(was)))
+			}
+		}
+		if len(differ) > 0 {
+			reasons = append(reasons, fmt.Sprintf("%s (%s)", strings.Join(differ, ", "), f.why))
+		}
+	}
+	last := e.Train.Steps
+	if e.Train.StopAfter > 0 {
+		last = min(last, e.Train.StopAfter)
+	}
+	if m.Step >= last {
+		reasons = append(reasons, fmt.Sprintf("the checkpoint is of step %d, and the run would end after step %d: raise steps", m.Step, last))
+	}
+	if len(reasons) > 0 {
+		return &MisfitError{reasons}
+	}
+	return nil
+}
+
+func orNone(v string) string {
+	if v == "" {
+		return "none"
+	}
+	return v
+}
