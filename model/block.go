@@ -112,19 +112,19 @@ func (b *block) backward(p *pass) {
 	b.again(p)
 	k, w := &b.kept, &p.work
 	p.at(b.layer, "mlp.out")
-	b.down.backward(p, reverse{dy: single(w.dx), latent: k.latents[laneDown], input: have(k.product), din: w.dproduct, next: "mlp.core", cross: b.crossing(p, laneDown)})
+	b.down.backward(p, reverse{dy: single(p.wholeGradient("down.dy")), latent: k.latents[laneDown], input: have(k.product), din: w.dproduct, next: "mlp.core", cross: b.crossing(p, laneDown)})
 	gate, up := k.gateUp.part(0), k.gateUp.part(1)
 	p.x.Do("swiglu.back", &kernels.SwiGLUBwd{G: gate, U: up, DY: w.dproduct, DG: gate, DU: up, Silu: !p.cfg.PlainGLU})
 	b.gateUp.backward(p, reverse{dy: k.gateUp, latent: k.latents[laneGateUp], input: b.mlpNorm.again(p, k.x2, k.stat2),
 		din: w.din, dot: b.mlpNorm.wanted(p), next: "mlp.in", cross: b.crossing(p, laneGateUp)})
-	b.mlpNorm.backward(p, k.x2, k.stat2, w.din, false)
+	b.mlpNorm.backward(p, k.x2, k.stat2, p.summed(w.din, w.drows), false)
 
 	p.chunk("attn.out")
-	b.o.backward(p, reverse{dy: single(w.dx), latent: k.latents[laneO], input: have(k.attn), din: w.dattn, next: "attn.core", cross: b.crossing(p, laneO)})
+	b.o.backward(p, reverse{dy: single(p.wholeGradient("o.dy")), latent: k.latents[laneO], input: have(k.attn), din: w.dattn, next: "attn.core", cross: b.crossing(p, laneO)})
 	b.attentionBackward(p)
 	b.qkv.backward(p, reverse{dy: w.dqkv, latent: k.latents[laneQKV], input: b.attnNorm.again(p, k.x, k.stat1),
 		din: w.din, dot: b.attnNorm.wanted(p), next: "attn.in", cross: b.crossing(p, laneQKV)})
-	b.attnNorm.backward(p, k.x, k.stat1, w.din, false)
+	b.attnNorm.backward(p, k.x, k.stat1, p.summed(w.din, w.drows), false)
 }
 
 func (b *block) attentionBackward(p *pass) {

@@ -31,6 +31,9 @@ type Config struct {
 	Micros                      int    // micro-batches of a step; gradients accumulate over them
 	SyncNorm                    bool   // btp: reduce the norm's statistic first instead of along (METHOD.md §3.5)
 	Grouped                     bool   // one product and one collective for linears that share an input (METHOD.md §3.6)
+	SP                          bool   // full-rank: the residual stream is split by tokens outside the linears (METHOD.md §4)
+	Replicas                    int    // data-parallel ranks that a step's mean is over; 0: 1
+	Slices                      int    // parts of equal length that every region of the arenas can be cut into (ZeRO-1); 0: 1
 	Recompute                   string // none, low-rank or full: what the backward makes anew (METHOD.md §3.7); empty: none
 	Seed                        uint64
 }
@@ -90,6 +93,8 @@ func (c Config) Validate(tp int) error {
 		for _, s := range c.divided() {
 			reject(s.value%tp != 0, "%s %d is not divisible by tp %d under scheme %s", s.name, s.value, tp, c.Scheme)
 		}
+		reject(c.SP && c.Scheme != experiment.FullRank, "sequence parallelism is for scheme %s: under %s there is no replicated residual stream that tokens could split alone", experiment.FullRank, c.Scheme)
+		reject(c.SP && c.Rows()%tp != 0, "%d tokens of a micro-batch are not divisible by tp %d, over which sequence parallelism splits them", c.Rows(), tp)
 	}
 	if len(bad) > 0 {
 		return fmt.Errorf("model: %s", strings.Join(bad, "; "))

@@ -9,24 +9,29 @@ import (
 
 // Decoder is one rank's part of the model on a device, with the activations of one micro-batch.
 type Decoder struct {
-	cfg  Config
-	dims dims
-	dev  kernels.Device
-	tp   kernels.Comm // nil: one rank
+	cfg   Config
+	dims  dims
+	stage Stage
+	dev   kernels.Device
+	tp    kernels.Comm // nil: one rank
 
-	blocks      []block
+	blocks      []block // of the stage
+	behind      *block  // what is there of the block before them: its latents, where they cross
+	turns       turns
 	finalNorm   norm
 	table, head tensor
 	params      []Param
 	byName      map[string]int
 
-	ids, targets kernels.View // tokens of the micro-batch, [T, 1]
-	shared       kept         // what blocks do not keep each for itself (recompute.go)
+	// Of the micro-batch whose turn it is.
+	ids, targets kernels.View // tokens, [T, 1]
 	last         kernels.View // output of the last block
 	finalStat    kernels.View
-	logits       kernels.View // and, after the loss, their gradient
-	lossOut      kernels.View
-	work         work
+
+	shared  kept         // what blocks do not keep each for itself (recompute.go)
+	logits  kernels.View // and, after the loss, their gradient
+	lossOut kernels.View
+	work    work
 
 	arenas  arenas
 	staging *kernels.Host
@@ -41,6 +46,7 @@ type work struct {
 	before, crossed    kernels.View // lax: activated latents of the block before; a gradient with its carry
 	scattered          kernels.View // lax, dense gates, vanilla: gradients of everyone's latents
 	carry              lanes        // lax: gradients of the latents of the block before
+	rows, drows        kernels.View // sequence parallelism: the rank's tokens of a norm's output or a sum, and of a gradient
 	operator           kernels.View // sltrain: a sparse matrix made dense, or its gradient
 	out                kernels.View // partial sums of o and down
 	dx, din            kernels.View // gradient of the residual stream, and of a group's input
@@ -57,6 +63,11 @@ type work struct {
 // New allocates the rank's part of the decoder. tp is the tensor-parallel communicator, nil for one rank.
 // Weights are zero until Initialize or Load.
 func New(cfg Config, dev kernels.Device, tp kernels.Comm) (*Decoder, error) {
+	return NewStage(cfg, dev, tp, Stage{})
+}
+
+// NewStage is New of one stage of a pipeline.
+func NewStage(cfg Config, dev kernels.Device, tp kernels.Comm, stage Stage) (*Decoder, error) {
 	size, rank := 1, 0
 	if tp != nil {
 		size, rank = tp.Size(), tp.Rank()
@@ -64,7 +75,11 @@ func New(cfg Config, dev kernels.Device, tp kernels.Comm) (*Decoder, error) {
 	if err := cfg.Validate(size); err != nil {
 		return nil, err
 	}
-	d := &Decoder{cfg: cfg, dims: dimsOf(cfg, size, rank), dev: dev, tp: tp, blocks: make([]block, cfg.Layers), byName: map[string]int{}}
+	if err := stage.validate(cfg.Layers); err != nil {
+		return nil, err
+	}
+	lo, hi := stage.blocks(cfg.Layers)
+	d := &Decoder{cfg: cfg, dims: dimsOf(cfg, size, rank), stage: stage, dev: dev, tp: tp, blocks: make([]block, hi-lo), byName: map[string]int{}}
 	d.describe()
 	if err := d.allocate(); err != nil {
 		return nil, fmt.Errorf("model: %w", err)
@@ -73,10 +88,15 @@ func New(cfg Config, dev kernels.Device, tp kernels.Comm) (*Decoder, error) {
 	return d, nil
 }
 
-// Tokens are the views that a micro-batch's inputs and targets are uploaded to: token ids, I32, [Batch·Seq, 1].
-func (d *Decoder) Tokens() (ids, targets kernels.View) { return d.ids, d.targets }
+// Tokens are the views that a micro-batch's inputs and targets are uploaded to: token ids, I32, [Batch·Seq, 1]. The
+// inputs belong to the first stage and the targets to the last; they are absent elsewhere.
+func (d *Decoder) Tokens(micro int) (ids, targets kernels.View) {
+	f := &d.turns.flights[micro%len(d.turns.flights)]
+	return f.ids, f.targets
+}
 
-// Loss is where Forward adds each micro-batch's share of the step's mean loss in nats, 1x1. Begin sets it to zero.
+// Loss is where Forward adds each micro-batch's share of the step's mean loss in nats, 1x1. Begin sets it to zero, and but for
+// the last stage it stays so. Over replicas the shares add up to the mean.
 func (d *Decoder) Loss() kernels.View { return d.lossOut }
 
 func (d *Decoder) headDim() int { return d.cfg.D / d.cfg.Heads }
@@ -85,17 +105,23 @@ func (d *Decoder) headDim() int { return d.cfg.D / d.cfg.Heads }
 func (d *Decoder) describe() {
 	c, m := d.cfg, d.dims
 	newNorm := func(name string) norm { return norm{name: name, split: m.split, online: !c.SyncNorm} }
-	for l := range d.blocks {
-		b := &d.blocks[l]
+	first, _ := d.stage.blocks(c.Layers)
+	if !d.stage.First() {
+		d.behind = &block{layer: first - 1}
+	}
+	before := d.behind
+	for i := range d.blocks {
+		b, l := &d.blocks[i], first+i
 		b.layer, b.attnNorm, b.mlpNorm = l, newNorm("attn_norm"), newNorm("mlp_norm")
 		b.qkv = d.group(l, "qkv", true, m.res, m.attn, c.RankAttn, "q", "k", "v")
 		b.o = d.group(l, "o", false, m.attn, m.res, c.RankAttn, "o")
 		b.gateUp = d.group(l, "gate_up", true, m.res, m.ff, c.RankMLP, "gate", "up")
 		b.down = d.group(l, "down", false, m.ff, m.res, c.RankMLP, "down")
-		b.last = l+1 == len(d.blocks)
-		if l > 0 && c.Variant == experiment.LaX {
-			b.before = &d.blocks[l-1]
+		b.last = l+1 == c.Layers
+		if d.crosses() {
+			b.before = before
 		}
+		before = b
 	}
 	d.finalNorm = newNorm("final_norm")
 	d.finalNorm.online = false // its statistic has no latent to ride with
@@ -139,35 +165,70 @@ func (d *Decoder) Begin(x *kernels.Exec) {
 	x.Do("gradients.zero", &kernels.Fill{X: d.arenas.added})
 }
 
-// Forward runs micro-batch micro of the step on the tokens in Tokens, adds to Loss and leaves the logits'
-// gradient for Backward.
+// Forward runs micro-batch micro of the step: the stage's blocks on what has arrived for it, or on its tokens. The last stage
+// adds to Loss and leaves the logits' gradient for Backward.
 func (d *Decoder) Forward(x *kernels.Exec, micro int) {
+	d.turn(micro)
 	p := &pass{Decoder: d, x: x, micro: micro}
 	x.Phase(kernels.Forward, micro)
-	p.embed(d.blocks[0].kept.x)
+	if d.stage.First() {
+		p.embed(d.blocks[0].kept.x)
+	}
 	for l := range d.blocks {
 		d.blocks[l].forward(p, d.output(l))
 	}
-	p.headForward(d.last)
-	p.loss()
+	if d.stage.Last() {
+		p.headForward(d.last)
+		p.loss()
+	}
 }
 
-// Backward adds the gradients of the micro-batch that Forward ran last.
-func (d *Decoder) Backward(x *kernels.Exec, micro int) {
+// What of the gradients is complete, beside the blocks by their numbers, when Backward calls done.
+const (
+	DoneHead = 1 << 30 // the head's
+	DoneAll  = -1      // everything: with the embedding's, those of all norms and vectors
+)
+
+// Backward adds the gradients of a micro-batch whose Forward ran. Micro-batches go backward in the order in which they went
+// forward; without other stages each before the next goes forward. With the last micro-batch of the step done is
+// called, when it is there, as gradients become complete: with DoneHead, with the number of each block, downwards, and with DoneAll.
+func (d *Decoder) Backward(x *kernels.Exec, micro int, done func(what int)) {
+	d.turn(micro)
 	p := &pass{Decoder: d, x: x, micro: micro}
 	x.Phase(kernels.Backward, micro)
-	p.headBackward(d.last)
+	if done == nil || micro+1 < d.cfg.Micros {
+		done = func(int) {}
+	}
+	if d.stage.Last() {
+		p.headBackward(d.last)
+		done(DoneHead)
+	}
 	var under kernels.Pending
+	first := d.blocks[0].layer
 	for l := len(d.blocks) - 1; l >= 0; l-- {
 		d.blocks[l].backward(p)
 		under.Wait()
+		if d.partialFactors() && l+1 < len(d.blocks) {
+			done(first + l + 1)
+		}
 		under = d.blocks[l].sumFactors(p)
+		if !d.partialFactors() {
+			done(first + l)
+		}
 	}
-	p.embedBackward()
+	if d.stage.First() {
+		p.embedBackward()
+	}
+	norms := p.sumNorms()
 	under.Wait()
+	norms.Wait()
+	if d.partialFactors() {
+		done(first)
+	}
+	done(DoneAll)
 }
 
-// output is where block l puts its result.
+// output is where block l of the stage puts its result.
 func (d *Decoder) output(l int) kernels.View {
 	if l+1 < len(d.blocks) {
 		return d.blocks[l+1].kept.x

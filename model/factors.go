@@ -40,7 +40,7 @@ func (d *Decoder) partialFactors() bool { return d.cfg.dense() && d.cfg.factors(
 // W += scale · B A, A is drawn again, B is 0. nth counts the merges from 0. The function of the decoder stays the same. Nothing is communicated.
 func (d *Decoder) Merge(x *kernels.Exec, nth int) {
 	for l := range d.blocks {
-		x.At(l, "merge")
+		x.At(d.blocks[l].layer, "merge")
 		for _, g := range d.blocks[l].groups() {
 			for i, name := range g.names {
 				u := unit{lo: i, hi: i + 1}

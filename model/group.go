@@ -61,7 +61,7 @@ func (g *group) forward(p *pass, f flow) {
 			d := out.span(u)
 			p.x.Do(u.name+".W", &kernels.Gemm{TransB: true, Alpha: 1, A: f.in, B: g.operator(p, u), D: d})
 			if completed && g.rank == 0 {
-				under.add(p.x.StartReduce(u.name, p.tp, d))
+				under.add(p.complete(u.name, d, p.work.rows))
 			}
 		}
 	}
@@ -73,7 +73,7 @@ func (g *group) forward(p *pass, f flow) {
 	under.wait()
 	p.chunk(f.next)
 	if apart {
-		p.x.Do("residual", &kernels.Axpby{A: 1, B: 1, X: f.base, Y: out.all, Out: f.out.all})
+		p.x.Do("residual", &kernels.Axpby{A: 1, B: 1, X: f.base, Y: p.summed(out.all, p.work.rows), Out: f.out.all})
 	}
 }
 
@@ -136,7 +136,7 @@ func (g *group) expand(p *pass, h, out bundle, base kernels.View, reduce bool, u
 		}
 		p.x.Do(u.name+".B", op)
 		if reduce {
-			under.add(p.x.StartReduce(u.name, p.tp, out.span(u)))
+			under.add(p.complete(u.name, out.span(u), p.work.rows))
 		}
 	}
 }

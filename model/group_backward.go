@@ -118,7 +118,7 @@ func (g *group) inputGrad(p *pass, r reverse, du bundle, under *pendings) (separ
 		}
 	}
 	if g.dense && g.place.out {
-		under.add(p.x.StartReduce(g.name, p.tp, r.din))
+		under.add(p.complete(g.name, r.din, p.work.drows))
 	}
 	return separate
 }

@@ -6,15 +6,16 @@ import "boost-tui/kernels"
 // is split on the vocabulary (METHOD.md §3.4).
 func (p *pass) embed(out kernels.View) {
 	p.at(-1, "embed")
-	p.x.Do("embed", &kernels.Embed{IDs: p.ids, Table: p.table.weight, Out: out, First: p.firstToken()})
+	to := p.summed(out, p.work.out)
+	p.x.Do("embed", &kernels.Embed{IDs: p.ids, Table: p.table.weight, Out: to, First: p.firstToken()})
 	if !p.dims.split {
-		p.x.Reduce("embed", p.tp, out)
+		p.complete("embed", to, out).Wait()
 	}
 }
 
 func (p *pass) embedBackward() {
 	p.at(-1, "embed")
-	p.x.Do("embed.back", &kernels.EmbedBwd{IDs: p.ids, DOut: p.work.dx, DTable: p.table.grad, First: p.firstToken()})
+	p.x.Do("embed.back", &kernels.EmbedBwd{IDs: p.ids, DOut: p.wholeGradient("embed.dy"), DTable: p.table.grad, First: p.firstToken()})
 }
 
 // firstToken is where the rank's rows of the embedding begin.
@@ -70,7 +71,7 @@ func (p *pass) loss() {
 		First: p.firstLogit()})
 	p.x.Reduce("loss.sum", p.tp, w.sums.all)
 	p.x.Do("loss", &kernels.XentLoss{Logits: p.logits, Targets: p.targets, Max: w.top, Sum: w.sums.part(0), Target: w.sums.part(1),
-		Loss: p.lossOut, DLogits: p.logits, First: p.firstLogit(), Scale: 1 / float32(p.dims.rows*p.cfg.Micros)})
+		Loss: p.lossOut, DLogits: p.logits, First: p.firstLogit(), Scale: 1 / float32(p.dims.rows*p.cfg.Micros*max(p.cfg.Replicas, 1))})
 }
 
 // headBackward takes the logits' gradient and leaves that of the last block's output in p.work.dx.
@@ -88,7 +89,7 @@ func (p *pass) headBackward(in kernels.View) {
 		under = p.x.Start("head", p.tp, kernels.Part{Kind: kernels.ReduceScatter, Send: w.parts, Recv: w.part})
 	} else {
 		p.x.Do("head.dx", &kernels.Gemm{Alpha: 1, A: p.logits, B: p.head.weight, D: dz})
-		under = p.x.StartReduce("head", p.tp, dz)
+		under, dz = p.complete("head", dz, w.drows), p.summed(dz, w.drows)
 	}
 	p.x.Do("head.dW", &kernels.Gemm{TransA: true, Alpha: 1, Beta: p.accumulate(), A: p.logits, B: p.headInput(), D: p.head.grad})
 	under.Wait()

@@ -5,42 +5,40 @@ import (
 	"boost-tui/kernels"
 )
 
-// memory sorts matrices by what they are for and whether collectives work on them.
+// memory sorts matrices by what they are for and whether messages work on them.
 type memory struct {
 	kept, keptShared, work, workShared, logits arena
-	shared                                     bool // more than one rank
+	tp, pp                                     bool // more than one rank along the axis
 }
 
-func (m *memory) keep(shared bool) *arena {
-	if shared && m.shared {
+// keep and use give the arena of what is kept from forward to backward, and of what every block uses anew. reduced says that collectives
+// of the tensor-parallel group work on it, sent that stages send it.
+func (m *memory) keep(reduced, sent bool) *arena {
+	if reduced && m.tp || sent && m.pp {
 		return &m.keptShared
 	}
 	return &m.kept
 }
 
-func (m *memory) use(shared bool) *arena {
-	if shared && m.shared {
+func (m *memory) use(reduced, sent bool) *arena {
+	if reduced && m.tp || sent && m.pp {
 		return &m.workShared
 	}
 	return &m.work
 }
 
-// allocate makes every allocation of the decoder, in an order that is the same on every rank.
+// allocate makes every allocation of the decoder, in an order that is the same on every rank of the tensor-parallel group.
 func (d *Decoder) allocate() error {
 	if err := d.allocateWeights(); err != nil {
 		return err
 	}
-	m := &memory{shared: d.dims.tp > 1}
-	for l := range d.blocks {
-		b := &d.blocks[l]
-		m.keep(l == 0 && !d.dims.split).matrix(&b.kept.x, d.dims.rows, d.dims.res)
-		d.reserve(&b.kept, b, m.keep, d.keeps)
+	m := &memory{tp: d.dims.tp > 1, pp: d.stage.piped()}
+	d.keepTurns(m)
+	last := &d.blocks[len(d.blocks)-1]
+	d.reserve(&d.shared, last, func(reduced, _ bool) *arena { return m.use(reduced, false) }, func(p part) bool { return !d.keeps(p) })
+	if d.stage.Last() {
+		m.logits.matrix(&d.logits, d.dims.rows, d.dims.vocab)
 	}
-	d.reserve(&d.shared, &d.blocks[len(d.blocks)-1], m.use, func(p part) bool { return !d.keeps(p) })
-	t, split := d.dims.rows, d.dims.split
-	m.keep(false).matrix(&d.last, t, d.dims.res)
-	m.keep(split).matrix(&d.finalStat, t, 1)
-	m.logits.matrix(&d.logits, t, d.dims.vocab)
 	d.useWork(m)
 	for _, a := range []struct {
 		arena  *arena
@@ -55,42 +53,101 @@ func (d *Decoder) allocate() error {
 	if !d.cfg.Grouped && d.cfg.Scheme == experiment.Vanilla {
 		d.work.din = d.work.dins.part(0)
 	}
-	for l := range d.blocks {
-		d.share(&d.blocks[l])
+	for i := range d.turns.flights {
+		for l := range d.blocks {
+			d.share(&d.turns.flights[i].blocks[l])
+		}
 	}
+	d.turn(0)
 	return nil
 }
 
+// keepTurns reserves what micro-batches in flight keep, and what stages hand to each other.
+func (d *Decoder) keepTurns(m *memory) {
+	s, t := d.dims, &d.turns
+	n := d.stage.InFlight(d.cfg.Micros)
+	t.flights, t.results, t.gradients = make([]flight, n), make([]handed, 1), make([]handed, 1)
+	for i := range t.flights {
+		f := &t.flights[i]
+		f.blocks = make([]kept, len(d.blocks))
+		for l := range d.blocks {
+			if l > 0 || d.stage.First() {
+				m.keep(l == 0 && !s.split, false).matrix(&f.blocks[l].x, s.stream, s.res)
+			}
+			sent := d.crosses() && l+1 == len(d.blocks) && !d.stage.Last()
+			d.reserve(&f.blocks[l], &d.blocks[l], func(reduced, latents bool) *arena { return m.keep(reduced, latents && sent) }, d.keeps)
+		}
+		if d.stage.First() {
+			m.use(false, false).typed(&f.ids, s.rows, 1, kernels.I32)
+		}
+		if d.stage.Last() {
+			m.use(false, false).typed(&f.targets, s.rows, 1, kernels.I32)
+			m.keep(s.split, false).matrix(&f.finalStat, s.stream, 1)
+		}
+	}
+	if !d.stage.First() {
+		t.arrivals = make([]handed, n+1)
+	}
+	for i := range t.arrivals {
+		m.keep(false, false).matrix(&t.arrivals[i].x, s.stream, s.res)
+		if d.crosses() {
+			d.latents(&t.arrivals[i].latents, m.keep(false, false))
+		}
+	}
+	if d.stage.piped() {
+		t.gradients = make([]handed, 2)
+	}
+	if !d.stage.Last() {
+		t.results = make([]handed, 2)
+	}
+	for i := range t.results {
+		m.keep(false, !d.stage.Last()).matrix(&t.results[i].x, s.stream, s.res)
+	}
+	for i := range t.gradients {
+		m.use(d.sp(), true).matrix(&t.gradients[i].x, s.stream, s.res)
+		if d.crosses() && d.cfg.Layers > 1 {
+			d.latents(&t.gradients[i].latents, m.use(d.blocks[0].qkv.gate.gathers, true))
+		}
+	}
+}
+
+// latents reserves the latents of one block, or their gradients.
+func (d *Decoder) latents(to *lanes, from *arena) {
+	for i, g := range d.blocks[0].groups() {
+		from.bundle(&to[i], g.n(), d.dims.rows, g.rank, d.cfg.Grouped)
+	}
+}
+
 // reserve asks for the parts of a block's activations that are wanted. What collectives work on lies in shared memory.
-func (d *Decoder) reserve(k *kept, b *block, from func(shared bool) *arena, want func(part) bool) {
+func (d *Decoder) reserve(k *kept, b *block, from func(reduced, latents bool) *arena, want func(part) bool) {
 	s, t, vanilla, side := d.dims, d.dims.rows, b.qkv.place.rank, d.cfg.dense() && d.cfg.Grouped
 	if want(partX2) {
-		from(false).matrix(&k.x2, t, s.res)
+		from(false, false).matrix(&k.x2, s.stream, s.res)
 	}
 	if want(partStats) {
-		from(s.split).matrix(&k.stat1, t, 1)
-		from(s.split).matrix(&k.stat2, t, 1)
+		from(s.split, false).matrix(&k.stat1, s.stream, 1)
+		from(s.split, false).matrix(&k.stat2, s.stream, 1)
 	}
 	if want(partCore) {
-		from(vanilla).bundle(&k.qkv, 3, t, s.attn, side)
-		from(false).matrix(&k.attn, t, s.attn)
-		from(false).matrix(&k.lse, t, s.heads)
-		from(vanilla).bundle(&k.gateUp, 2, t, s.ff, side)
-		from(false).matrix(&k.product, t, s.ff)
+		from(vanilla, false).bundle(&k.qkv, 3, t, s.attn, side)
+		from(false, false).matrix(&k.attn, t, s.attn)
+		from(false, false).matrix(&k.lse, t, s.heads)
+		from(vanilla, false).bundle(&k.gateUp, 2, t, s.ff, side)
+		from(false, false).matrix(&k.product, t, s.ff)
 	}
 	for i, g := range b.groups() {
 		if want(partLatents) && g.rank > 0 {
-			from(g.sumsLatents()).bundle(&k.latents[i], g.n(), t, g.rank, d.cfg.Grouped)
+			from(g.sumsLatents(), true).bundle(&k.latents[i], g.n(), t, g.rank, d.cfg.Grouped)
 		}
 		if want(partGathered) && g.gate.gathers && b.before != nil {
-			from(true).matrix(&k.gathered[i], 1, s.tp*t*g.n()*g.rank)
+			from(true, false).matrix(&k.gathered[i], 1, s.tp*t*g.n()*g.rank)
 		}
 	}
 }
 
 // share lets a block use the shared memory of the parts that it does not keep.
-func (d *Decoder) share(b *block) {
-	k, s := &b.kept, &d.shared
+func (d *Decoder) share(k *kept) {
+	s := &d.shared
 	if !d.keeps(partX2) {
 		k.x2 = s.x2
 	}
@@ -112,38 +169,51 @@ func (d *Decoder) share(b *block) {
 func (d *Decoder) useWork(m *memory) {
 	w, s, t, b := &d.work, d.dims, d.dims.rows, &d.blocks[0]
 	vanilla := b.qkv.place.rank
-	m.use(false).matrix(&w.z, t, s.res)
-	m.use(false).matrix(&w.dx, t, s.res)
+	m.use(d.sp(), false).matrix(&w.z, t, s.res)
+	if d.sp() {
+		m.use(true, false).matrix(&w.rows, s.stream, s.res)
+		m.use(true, false).matrix(&w.drows, s.stream, s.res)
+	}
 	if vanilla && !d.cfg.Grouped {
-		m.use(true).bundle(&w.dins, 3, t, s.res, false)
+		m.use(true, false).bundle(&w.dins, 3, t, s.res, false)
 	} else {
-		m.use(!s.split).matrix(&w.din, t, s.res)
+		m.use(!s.split, false).matrix(&w.din, t, s.res)
 	}
 	if !s.split {
-		m.use(true).matrix(&w.out, t, s.res)
+		m.use(true, false).matrix(&w.out, t, s.res)
 	}
-	m.use(vanilla).matrix(&w.dattn, t, s.attn)
-	m.use(vanilla).matrix(&w.dproduct, t, s.ff)
-	m.use(false).bundle(&w.dqkv, 3, t, s.attn, d.cfg.dense() && d.cfg.Grouped)
-	m.use(false).matrix(&w.heads, t, s.heads)
-	m.use(s.split).matrix(&w.dot, t, 1)
-	m.use(false).matrix(&w.dotMore, t, 1)
+	m.use(vanilla, false).matrix(&w.dattn, t, s.attn)
+	m.use(vanilla, false).matrix(&w.dproduct, t, s.ff)
+	m.use(false, false).bundle(&w.dqkv, 3, t, s.attn, d.cfg.dense() && d.cfg.Grouped)
+	m.use(false, false).matrix(&w.heads, t, s.heads)
+	m.use(s.split, false).matrix(&w.dot, s.stream, 1)
+	m.use(false, false).matrix(&w.dotMore, s.stream, 1)
 	if r := max(3*b.qkv.rank, 2*b.gateUp.rank); r > 0 {
-		m.use(false).matrix(&w.hidden, t, r)
-		m.use(s.split).matrix(&w.dlatent, t, r)
+		m.use(false, false).matrix(&w.hidden, t, r)
+		m.use(s.split, false).matrix(&w.dlatent, t, r)
 		d.useCrossings(m, r)
 	}
 	d.useOperator(m)
-	if s.split && s.tp > 1 {
-		m.use(true).matrix(&w.part, t, s.res)
-		m.use(true).matrix(&w.parts, s.tp*t, s.res)
-		m.use(false).matrix(&w.full, t, d.cfg.D)
+	if d.cfg.Replicas > 1 || m.pp {
+		m.workShared.matrix(&d.lossOut, 1, 1)
+	} else {
+		m.work.matrix(&d.lossOut, 1, 1)
 	}
-	m.use(true).matrix(&w.top, t, 1)
-	m.use(true).bundle(&w.sums, 2, t, 1, false)
-	m.use(false).matrix(&d.lossOut, 1, 1)
-	m.use(false).typed(&d.ids, t, 1, kernels.I32)
-	m.use(false).typed(&d.targets, t, 1, kernels.I32)
+	if d.stage.Last() {
+		d.useHead(m)
+	}
+}
+
+// useHead reserves what the head and the loss need.
+func (d *Decoder) useHead(m *memory) {
+	w, s, t := &d.work, d.dims, d.dims.rows
+	if s.split && s.tp > 1 {
+		m.use(true, false).matrix(&w.part, t, s.res)
+		m.use(true, false).matrix(&w.parts, s.tp*t, s.res)
+		m.use(false, false).matrix(&w.full, t, d.cfg.D)
+	}
+	m.use(true, false).matrix(&w.top, t, 1)
+	m.use(true, false).bundle(&w.sums, 2, t, 1, false)
 }
 
 // useCrossings reserves what lax needs; r is the width of the widest latents.
@@ -153,18 +223,15 @@ func (d *Decoder) useCrossings(m *memory, r int) {
 		return
 	}
 	gate := b.qkv.gate
-	for i, g := range b.groups() {
-		m.use(gate.gathers).bundle(&w.carry[i], g.n(), t, g.rank, d.cfg.Grouped)
-	}
 	if gate.kind != experiment.GateDense {
 		return
 	}
-	m.use(false).matrix(&w.crossed, t, r)
+	m.use(false, false).matrix(&w.crossed, t, r)
 	if gate.gathers || b.qkv.silu {
-		m.use(gate.gathers).matrix(&w.before, t, r)
+		m.use(gate.gathers, false).matrix(&w.before, t, r)
 	}
 	if gate.gathers {
-		m.use(true).matrix(&w.scattered, 1, d.dims.tp*t*r)
+		m.use(true, false).matrix(&w.scattered, 1, d.dims.tp*t*r)
 	}
 }
 
@@ -179,6 +246,6 @@ func (d *Decoder) useOperator(m *memory) {
 		}
 	}
 	if most > 0 {
-		m.use(false).matrix(&d.work.operator, 1, most)
+		m.use(false, false).matrix(&d.work.operator, 1, most)
 	}
 }

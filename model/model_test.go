@@ -102,7 +102,7 @@ func newRunner(cfg Config, dev kernels.Device, tp kernels.Comm) (*runner, error)
 func (r *runner) loss(backward bool) (float64, error) {
 	r.Begin(r.x)
 	for m, io := range r.tokens {
-		ids, targets := r.Tokens()
+		ids, targets := r.Tokens(m)
 		for i, v := range []kernels.View{ids, targets} {
 			h, err := r.dev.Host(v.Bytes())
 			if err != nil {
@@ -113,7 +113,7 @@ func (r *runner) loss(backward bool) (float64, error) {
 		}
 		r.Forward(r.x, m)
 		if backward {
-			r.Backward(r.x, m)
+			r.Backward(r.x, m, nil)
 		}
 	}
 	h, err := r.dev.Host(4)

@@ -10,7 +10,7 @@ type norm struct {
 	online      bool // the statistic rides with the next latents, which it then scales (METHOD.md §3.5)
 }
 
-// forward makes p.work.z from the input. stat is kept for the backward as 1/rho. The view returned is the
+// forward makes p.work.z from the input; under sequence parallelism of the rank's tokens, gathered from all. stat is kept for the backward as 1/rho. The view returned is the
 // statistic that must ride along, absent when the norm is complete.
 func (n *norm) forward(p *pass, in, stat kernels.View) (ride kernels.View) {
 	p.x.Do(n.name+".stat", &kernels.NormStats{X: in, Stat: stat})
@@ -22,20 +22,25 @@ func (n *norm) forward(p *pass, in, stat kernels.View) (ride kernels.View) {
 		p.x.Reduce(n.name, p.tp, stat)
 	}
 	p.x.Do(n.name+".rstd", &kernels.NormRStd{Stat: stat, RStd: stat, Width: p.cfg.D, Eps: p.cfg.Eps})
-	n.apply(p, in, stat, p.work.z)
+	n.apply(p, in, stat)
 	return kernels.View{}
 }
 
-func (n *norm) apply(p *pass, in, rstd, out kernels.View) {
+func (n *norm) apply(p *pass, in, rstd kernels.View) kernels.View {
+	out := p.work.z
+	if p.sp() {
+		out = p.work.rows
+	}
 	p.x.Do(n.name, &kernels.NormApply{X: in, W: n.gamma, RStd: rstd, Y: out})
+	if p.sp() {
+		p.gatherRows(n.name, out, p.work.z)
+	}
+	return p.work.z
 }
 
 // again is the forward's output once more, for the backward.
 func (n *norm) again(p *pass, in, rstd kernels.View) func() kernels.View {
-	return func() kernels.View {
-		n.apply(p, in, rstd, p.work.z)
-		return p.work.z
-	}
+	return func() kernels.View { return n.apply(p, in, rstd) }
 }
 
 // wanted is where the backward of the following linears shall put <u, du>; the online norm needs no collective then.

@@ -48,11 +48,16 @@ func (d *Decoder) Param(name string) (Param, error) {
 
 func (d *Decoder) listParams() {
 	c, m := d.cfg, d.dims
-	d.add("embed.weight", c.Vocab, c.D, !m.split, m.split, d.table.weight, d.table.grad)
-	d.add("lm_head.weight", c.Vocab, c.D, true, false, d.head.weight, d.head.grad)
-	d.add("final_norm.weight", 1, c.D, false, m.split, d.finalNorm.gamma, d.finalNorm.dgam)
-	for l := range d.blocks {
-		b := &d.blocks[l]
+	if d.stage.First() {
+		d.add("embed.weight", c.Vocab, c.D, !m.split, m.split, d.table.weight, d.table.grad)
+	}
+	if d.stage.Last() {
+		d.add("lm_head.weight", c.Vocab, c.D, true, false, d.head.weight, d.head.grad)
+		d.add("final_norm.weight", 1, c.D, false, m.split, d.finalNorm.gamma, d.finalNorm.dgam)
+	}
+	for i := range d.blocks {
+		b := &d.blocks[i]
+		l := b.layer
 		d.add(fmt.Sprintf("layers.%d.attn_norm.weight", l), 1, c.D, false, m.split, b.attnNorm.gamma, b.attnNorm.dgam)
 		d.add(fmt.Sprintf("layers.%d.mlp_norm.weight", l), 1, c.D, false, m.split, b.mlpNorm.gamma, b.mlpNorm.dgam)
 		d.addGroup(&b.qkv, c.D, c.D, c.RankAttn)
@@ -209,7 +214,7 @@ func (d *Decoder) Linears() []Linear {
 		for _, g := range d.blocks[l].groups() {
 			for _, name := range g.names {
 				if g.rank > 0 {
-					out = append(out, Linear{name, l, d.params[d.byName[name+".A"]], d.params[d.byName[name+".B"]]})
+					out = append(out, Linear{name, d.blocks[l].layer, d.params[d.byName[name+".A"]], d.params[d.byName[name+".B"]]})
 				}
 			}
 		}

@@ -38,6 +38,7 @@ func place(s experiment.Scheme, inner bool) placement {
 type dims struct {
 	tp, rank int
 	rows     int // tokens of a micro-batch
+	stream   int // tokens of the residual stream: its rows
 	res      int // width of the residual stream
 	attn     int // width of q, k, v and the attention's output
 	heads    int
@@ -47,12 +48,15 @@ type dims struct {
 }
 
 func dimsOf(c Config, tp, rank int) dims {
-	m := dims{tp: tp, rank: rank, rows: c.Rows(), res: c.D, attn: c.D / tp, heads: c.Heads / tp, ff: c.FF / tp, vocab: c.Vocab / tp}
+	m := dims{tp: tp, rank: rank, rows: c.Rows(), stream: c.Rows(), res: c.D, attn: c.D / tp, heads: c.Heads / tp, ff: c.FF / tp, vocab: c.Vocab / tp}
 	switch c.Scheme {
 	case experiment.BTP:
 		m.res, m.split = c.D/tp, true
 	case experiment.Vanilla: // every all-reduce gives a full output, so the core runs on every rank
 		m.attn, m.heads, m.ff = c.D, c.Heads, c.FF
+	}
+	if c.SP {
+		m.stream = c.Rows() / tp
 	}
 	return m
 }

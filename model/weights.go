@@ -21,6 +21,7 @@ type Region struct {
 	Lo, Hi     int  // elements
 	Rank       int  // of the factors that lie there, over all ranks; 0: other parameters
 	Replicated bool // every tensor-parallel rank holds them alike
+	Done       int  // when their gradients are complete: what Backward calls done with
 }
 
 // piece is a tensor of the arenas.
@@ -30,6 +31,7 @@ type piece struct {
 	rank         int  // of a factor, global
 	replicated   bool // whole on every rank
 	added        bool // micro-batches add to its gradient, where others overwrite it first
+	done         int  // as of a Region
 }
 
 // order sorts pieces so that what is replicated is one stretch, and so is what is added to.
@@ -51,16 +53,20 @@ func (d *Decoder) allPieces() []piece {
 	s, c := d.dims, d.cfg
 	var out []piece
 	gain := func(n *norm) {
-		out = append(out, piece{weight: &n.gamma, grad: &n.dgam, rows: 1, cols: s.res, replicated: !s.split, added: true})
+		out = append(out, piece{weight: &n.gamma, grad: &n.dgam, rows: 1, cols: s.res, replicated: !s.split, added: true, done: DoneAll})
 	}
 	for l := range d.blocks {
 		gain(&d.blocks[l].attnNorm)
 		gain(&d.blocks[l].mlpNorm)
 	}
-	gain(&d.finalNorm)
-	lo, hi := s.span(c.Vocab, !s.split)
-	out = append(out, piece{weight: &d.table.weight, grad: &d.table.grad, rows: hi - lo, cols: s.res, added: true},
-		piece{weight: &d.head.weight, grad: &d.head.grad, rows: s.vocab, cols: c.D})
+	if d.stage.First() {
+		lo, hi := s.span(c.Vocab, !s.split)
+		out = append(out, piece{weight: &d.table.weight, grad: &d.table.grad, rows: hi - lo, cols: s.res, added: true, done: DoneAll})
+	}
+	if d.stage.Last() {
+		gain(&d.finalNorm)
+		out = append(out, piece{weight: &d.head.weight, grad: &d.head.grad, rows: s.vocab, cols: c.D, done: DoneHead})
+	}
 	for l := range d.blocks {
 		b := &d.blocks[l]
 		for _, g := range b.groups() {
@@ -68,7 +74,13 @@ func (d *Decoder) allPieces() []piece {
 			if g == &b.gateUp || g == &b.down {
 				rank = c.RankMLP
 			}
-			out = append(out, g.pieces(rank, b.before != nil, s.tp, c)...)
+			for _, p := range g.pieces(rank, b.before != nil, s.tp, c) {
+				p.done = b.layer
+				if p.added {
+					p.done = DoneAll
+				}
+				out = append(out, p)
+			}
 		}
 	}
 	return out
@@ -118,8 +130,14 @@ func (d *Decoder) allocateWeights() error {
 	})
 	var weights, gradients arena
 	first, last := -1, 0 // of what is added to
-	for _, p := range list {
+	for i, p := range list {
+		if i > 0 && !p.joins(list[i-1]) {
+			d.cut(&weights, &gradients)
+		}
 		at := int(weights.layout.Bytes() / kernels.F32.Bytes())
+		if i == 0 || !p.joins(list[i-1]) {
+			d.arenas.regions = append(d.arenas.regions, Region{Lo: at, Rank: p.rank, Replicated: p.replicated, Done: p.done})
+		}
 		weights.matrix(p.weight, p.rows, p.cols)
 		gradients.matrix(p.grad, p.rows, p.cols)
 		end := int(weights.layout.Bytes() / kernels.F32.Bytes())
@@ -129,29 +147,39 @@ func (d *Decoder) allocateWeights() error {
 		if p.added {
 			last = end
 		}
-		d.arenas.region(Region{at, end, p.rank, p.replicated})
 	}
+	d.cut(&weights, &gradients)
+	replicas := d.cfg.Replicas > 1
 	var err error
-	if d.arenas.weights, err = weights.commit(d.dev, kernels.MemWeights, false); err != nil {
+	if d.arenas.weights, err = weights.commit(d.dev, kernels.MemWeights, replicas && d.movesWeights()); err != nil {
 		return err
 	}
-	if d.arenas.gradients, err = gradients.commit(d.dev, kernels.MemGradients, d.partialFactors()); err != nil {
+	if d.arenas.gradients, err = gradients.commit(d.dev, kernels.MemGradients, replicas || d.partialFactors() || d.sp()); err != nil {
 		return err
 	}
 	d.arenas.added = d.arenas.gradients.ColRange(first, last)
 	return d.allocateFixed()
 }
 
-// region adds a stretch, or makes the last one longer.
-func (a *arenas) region(r Region) {
-	if r.Replicated {
-		a.own = r.Hi
+// joins reports whether a piece is of the region of the one before it.
+func (p piece) joins(q piece) bool {
+	return p.rank == q.rank && p.replicated == q.replicated && p.done == q.done
+}
+
+// movesWeights reports whether replicas hand weights to each other: slices that each has stepped, or results of exact steps.
+func (d *Decoder) movesWeights() bool { return d.cfg.Slices > 1 || d.cfg.Variant == experiment.LORO }
+
+// cut ends a region where it can be cut into slices of whole cache lines.
+func (d *Decoder) cut(of ...*arena) {
+	for _, a := range of {
+		if d.cfg.Slices > 1 {
+			a.layout.Align(int64(d.cfg.Slices) * kernels.LayoutAlign)
+		}
 	}
-	if n := len(a.regions); n > 0 && a.regions[n-1].Rank == r.Rank && a.regions[n-1].Replicated == r.Replicated {
-		a.regions[n-1].Hi = r.Hi
-		return
+	r := &d.arenas.regions[len(d.arenas.regions)-1]
+	if r.Hi = int(of[0].layout.Bytes() / kernels.F32.Bytes()); r.Replicated {
+		d.arenas.own = r.Hi
 	}
-	a.regions = append(a.regions, r)
 }
 
 // allocateFixed makes what is not trained: the frozen matrices of relora, the supports of sltrain.

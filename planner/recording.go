@@ -67,7 +67,7 @@ func (r *recording) allocate(cfg step.Config, tp int) (*step.Step, error) {
 			return nil, err
 		}
 	}
-	s, err := step.New(cfg, r.dev, comm)
+	s, err := step.New(cfg, r.dev, step.Groups{TP: comm})
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ func TestStepPassesCheck(t *testing.T) {
 			t.Fatal(err)
 		}
 		e := resolve(t, "tp=2 accumulate=2 "+words)
-		s, err := step.New(step.ConfigOf(e), dev, comm)
+		s, err := step.New(step.ConfigOf(e), dev, step.Groups{TP: comm})
 		if err != nil {
 			t.Fatal(err)
 		}

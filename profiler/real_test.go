@@ -63,7 +63,7 @@ func team(t testing.TB, tp int) []*realRank {
 			}
 			comm = c
 		}
-		s, err := step.New(step.ConfigOf(e), r.timer, comm)
+		s, err := step.New(step.ConfigOf(e), r.timer, step.Groups{TP: comm})
 		r.step, r.in = s, step.Input{Tokens: tokens, LR: 1e-3}
 		if err == nil {
 			err = s.Model().Initialize(context.Background())

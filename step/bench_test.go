@@ -79,7 +79,7 @@ func benchmark(b *testing.B, cfg Config, tp, threads int) {
 				return err
 			}
 		}
-		if steps[r], err = New(cfg, devices[r], comm); err != nil {
+		if steps[r], err = New(cfg, devices[r], Groups{TP: comm}); err != nil {
 			return err
 		}
 		return steps[r].Model().Initialize(b.Context())

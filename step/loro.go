@@ -6,30 +6,31 @@ import (
 	"boost-tui/model"
 )
 
-// The exact step of LORO needs whole factors and directions (METHOD.md §4). Linears are spread over the ranks: in a
-// round every rank owns one. Each linear's parts are gathered, 2·r·(in+out) elements; the owners step, all at once; each
-// result is broadcast, r·(in+out) elements, and everybody takes its part. One owner for each linear, not the same step
-// on every rank: signs of singular vectors may differ between machines, and a mixture of bases would be garbage.
+// The exact step of LORO needs whole factors and directions (METHOD.md §4). Linears are spread over the ranks of a stage: in
+// a round every rank owns one. On the replica of its owner a linear's parts are gathered, 2·r·(in+out) elements; the
+// owners step, all at once; each result is broadcast, r·(in+out) elements, and everybody takes its part; at last the parts
+// go to the other replicas. One owner for each linear, not the same step on every rank: signs of singular
+// vectors may differ between machines, and a mixture of bases would be garbage.
 
 // exchange is the memory of an exact step on several ranks, enough for the largest linear.
 type exchange struct {
-	linears []model.Linear
-	send    kernels.View // own parts of A, B and their directions, one after the other
-	recv    kernels.View // everybody's; then a result
-	whole   kernels.View // of the linear that this rank owns: A, B and their directions
+	send  kernels.View // own parts of A, B and their directions, one after the other
+	recv  kernels.View // everybody's; then a result
+	whole kernels.View // of the linear that this rank owns: A, B and their directions
 }
 
 func (s *Step) allocateExchange() error {
-	if s.cfg.Model.Variant != experiment.LORO || s.tp == nil || s.tp.Size() == 1 || s.cfg.Cycles.Exact == 0 {
+	n := size(s.groups.TP)
+	if s.cfg.Model.Variant != experiment.LORO || n == 1 || s.cfg.Cycles.Exact == 0 {
 		return nil
 	}
-	e := &exchange{linears: s.model.Linears()}
+	e := &exchange{}
 	most := 0
-	for _, l := range e.linears {
+	for _, l := range s.model.Linears() {
 		most = max(most, l.A.Rows*(l.A.Cols+l.B.Rows))
 	}
 	var shared, own kernels.Layout
-	send, recv := shared.Add(1, 2*most/s.tp.Size(), kernels.F32), shared.Add(1, 2*most, kernels.F32)
+	send, recv := shared.Add(1, 2*most/n, kernels.F32), shared.Add(1, 2*most, kernels.F32)
 	whole := own.Add(1, 2*most, kernels.F32)
 	if _, err := shared.Commit(s.dev, kernels.MemBuffers, true); err != nil {
 		return err
@@ -44,31 +45,47 @@ func (s *Step) allocateExchange() error {
 
 // exact steps every linear along the directions that lie where its gradients were.
 func (s *Step) exact(rate float32) {
-	e := s.exchange
+	linears, n, replicas := s.model.Linears(), size(s.groups.TP), size(s.groups.DP)
+	for first := 0; first < len(linears); first += n * replicas {
+		round := linears[first:min(first+n*replicas, len(linears))]
+		lo := min(place(s.groups.DP)*n, len(round))
+		s.exactOnReplica(round[lo:min(lo+n, len(round))], rate)
+		if replicas == 1 {
+			continue
+		}
+		for i, l := range round {
+			s.x.At(l.Layer, "exact")
+			part := kernels.Part{Kind: kernels.Broadcast, Root: i / n}
+			a, b := part, part
+			a.Send, b.Send = l.A.Weight.Flat(), l.B.Weight.Flat()
+			s.x.Start(l.Name, s.groups.DP, a, b).Wait()
+		}
+	}
+}
+
+// exactOnReplica steps linears that ranks of this replica own, one each.
+func (s *Step) exactOnReplica(own []model.Linear, rate float32) {
+	e, rank := s.exchange, place(s.groups.TP)
 	if e == nil {
-		for _, l := range s.model.Linears() {
+		for _, l := range own {
 			s.x.At(l.Layer, "exact")
 			s.x.Do(l.Name, &kernels.LowRankStep{A: l.A.Weight, B: l.B.Weight, DA: l.A.Grad, DB: l.B.Grad, Rate: rate})
 		}
 		return
 	}
-	n, rank := s.tp.Size(), s.tp.Rank()
-	for first := 0; first < len(e.linears); first += n {
-		round := e.linears[first:min(first+n, len(e.linears))]
-		for owner, l := range round {
-			s.x.At(l.Layer, "exact")
-			s.gather(l, owner == rank)
-		}
-		if rank < len(round) {
-			l := round[rank]
-			s.x.At(l.Layer, "exact")
-			w := wholeOf(e.whole, l)
-			s.x.Do(l.Name, &kernels.LowRankStep{A: w[0], B: w[1], DA: w[2], DB: w[3], Rate: rate})
-		}
-		for owner, l := range round {
-			s.x.At(l.Layer, "exact")
-			s.scatter(l, owner, owner == rank)
-		}
+	for owner, l := range own {
+		s.x.At(l.Layer, "exact")
+		s.gather(l, owner == rank)
+	}
+	if rank < len(own) {
+		l := own[rank]
+		s.x.At(l.Layer, "exact")
+		w := wholeOf(e.whole, l)
+		s.x.Do(l.Name, &kernels.LowRankStep{A: w[0], B: w[1], DA: w[2], DB: w[3], Rate: rate})
+	}
+	for owner, l := range own {
+		s.x.At(l.Layer, "exact")
+		s.scatter(l, owner, owner == rank)
 	}
 }
 
@@ -95,14 +112,14 @@ func matrix(v kernels.View, at, rows, cols int) kernels.View {
 
 // gather brings a linear's parts together on every rank; its owner puts them in order.
 func (s *Step) gather(l model.Linear, own bool) {
-	e, n := s.exchange, s.tp.Size()
+	e, n := s.exchange, size(s.groups.TP)
 	views, of := parts(l)
 	at := 0
 	for _, v := range views {
 		s.x.Do(l.Name+".part", &kernels.Copy{Src: v, Dst: matrix(e.send, at, v.Rows, v.Cols)})
 		at += v.Rows * v.Cols
 	}
-	s.x.Start(l.Name, s.tp, kernels.Part{Kind: kernels.AllGather, Send: e.send.ColRange(0, at), Recv: e.recv.ColRange(0, n*at)}).Wait()
+	s.x.Start(l.Name, s.groups.TP, kernels.Part{Kind: kernels.AllGather, Send: e.send.ColRange(0, at), Recv: e.recv.ColRange(0, n*at)}).Wait()
 	if !own {
 		return
 	}
@@ -124,11 +141,11 @@ func (s *Step) scatter(l model.Linear, owner int, own bool) {
 	if own {
 		s.x.Do(l.Name+".result", &kernels.Copy{Src: e.whole.ColRange(0, result.Cols), Dst: result})
 	}
-	s.x.Start(l.Name, s.tp, kernels.Part{Kind: kernels.Broadcast, Send: result, Root: owner}).Wait()
+	s.x.Start(l.Name, s.groups.TP, kernels.Part{Kind: kernels.Broadcast, Send: result, Root: owner}).Wait()
 	a := matrix(e.recv, 0, l.A.Rows, l.A.Cols)
 	b := matrix(e.recv, l.A.Rows*l.A.Cols, l.B.Rows, l.B.Cols)
-	s.x.Do(l.Name+".A", &kernels.Copy{Src: rectangle(a, &l.A, s.tp.Rank(), s.tp.Size()), Dst: l.A.Weight})
-	s.x.Do(l.Name+".B", &kernels.Copy{Src: rectangle(b, &l.B, s.tp.Rank(), s.tp.Size()), Dst: l.B.Weight})
+	s.x.Do(l.Name+".A", &kernels.Copy{Src: rectangle(a, &l.A, place(s.groups.TP), size(s.groups.TP)), Dst: l.A.Weight})
+	s.x.Do(l.Name+".B", &kernels.Copy{Src: rectangle(b, &l.B, place(s.groups.TP), size(s.groups.TP)), Dst: l.B.Weight})
 }
 
 // rectangle is the part of a whole factor that rank j of n holds.

@@ -119,7 +119,7 @@ func train(t *testing.T, w *reference.World, cfg Config, n, steps int) []Result 
 	t.Helper()
 	out := make([][]Result, n)
 	ranks(t, w, n, func(r int, dev kernels.Device, tp kernels.Comm) error {
-		s, err := New(cfg, dev, tp)
+		s, err := New(cfg, dev, Groups{TP: tp})
 		if err != nil {
 			return err
 		}

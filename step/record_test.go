@@ -23,7 +23,7 @@ func recorded(t *testing.T, cfg Config, n int) *record.Device {
 			t.Fatal(err)
 		}
 	}
-	s, err := New(cfg, dev, tp)
+	s, err := New(cfg, dev, Groups{TP: tp})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestNoRaces(t *testing.T) {
 func TestChecked(t *testing.T) {
 	run := func(name string, cfg Config) {
 		ranks(t, &reference.World{}, 2, func(_ int, dev kernels.Device, tp kernels.Comm) error {
-			s, err := New(cfg, check.Wrap(dev, check.Options{Finite: true}), tp)
+			s, err := New(cfg, check.Wrap(dev, check.Options{Finite: true}), Groups{TP: tp})
 			if err != nil {
 				return err
 			}

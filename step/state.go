@@ -33,25 +33,30 @@ func (s *Step) State() []Slot {
 	for _, p := range params {
 		out = append(out, Slot{Kind: Weight, Param: p, View: p.Weight.Flat()})
 	}
-	lo, sliced := s.held()
 	for _, a := range []struct {
 		kind Kind
 		view kernels.View
 	}{{FirstMoment, s.m}, {SecondMoment, s.v}} {
 		for _, p := range params {
-			if p.Grad.IsZero() {
-				continue // not trained
-			}
-			first := int((p.Weight.Offset - s.model.Weights().Offset) / kernels.F32.Bytes())
-			from, to := max(first, lo), min(first+int(p.Weight.Len()), lo+a.view.Cols)
-			if from < to {
-				out = append(out, Slot{a.kind, p, int64(from - first), a.view.ColRange(from-lo, to-lo), sliced})
-			}
+			out = s.moments(out, a.kind, a.view, p)
 		}
 	}
 	return out
 }
 
-// held says which stretch of the weights' arena the moments are of: the element that they begin with, and whether other data-parallel
-// ranks hold other stretches. Their length is that of the views.
-func (s *Step) held() (lo int, sliced bool) { return 0, false }
+// moments appends a parameter's moments of a kind: of its elements those that lie in stretches of this rank.
+func (s *Step) moments(out []Slot, kind Kind, view kernels.View, p model.Param) []Slot {
+	if p.Grad.IsZero() {
+		return out // not trained
+	}
+	first := int((p.Weight.Offset - s.model.Weights().Offset) / kernels.F32.Bytes())
+	for _, u := range s.updates {
+		for _, r := range u.stretches {
+			from, to := max(first, r.lo), min(first+int(p.Weight.Len()), r.hi)
+			if from < to {
+				out = append(out, Slot{kind, p, int64(from - first), r.moments(view).ColRange(from-r.lo, to-r.lo), s.slices() > 1})
+			}
+		}
+	}
+	return out
+}

@@ -71,7 +71,7 @@ func TestEvaluateChangesNothing(t *testing.T) {
 	cfg := small(experiment.SVD, experiment.BTP)
 	want := train(t, &reference.World{}, cfg, 1, 3)
 	ranks(t, &reference.World{}, 1, func(_ int, dev kernels.Device, tp kernels.Comm) error {
-		s, err := New(cfg, dev, tp)
+		s, err := New(cfg, dev, Groups{TP: tp})
 		if err != nil {
 			return err
 		}
@@ -97,7 +97,7 @@ func TestEvaluateChangesNothing(t *testing.T) {
 
 func TestInputErrors(t *testing.T) {
 	cfg := small(experiment.CoLA, experiment.BTP)
-	s, err := New(cfg, reference.New(&reference.World{}, 0), nil)
+	s, err := New(cfg, reference.New(&reference.World{}, 0), Groups{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestCancel(t *testing.T) {
 		if r == 1 {
 			return nil
 		}
-		s, err := New(cfg, dev, tp)
+		s, err := New(cfg, dev, Groups{TP: tp})
 		if err != nil {
 			return err
 		}

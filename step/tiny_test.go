@@ -59,7 +59,7 @@ func losses(t *testing.T, cfg Config, n, steps int) []float64 {
 				}
 				tp = c
 			}
-			s, err := New(cfg, d, tp)
+			s, err := New(cfg, d, Groups{TP: tp})
 			if err != nil {
 				return err
 			}

@@ -5,56 +5,30 @@ import (
 
 	"boost-tui/experiment"
 	"boost-tui/kernels"
-	"boost-tui/model"
 )
 
-// update measures the gradient, clips it and moves the weights (METHOD.md §2). Elements that every rank holds
-// alike are counted once: only the others go through the all-reduce.
+// update measures the gradient, clips it and moves the weights (METHOD.md §2).
 func (s *Step) update(in Input) {
 	s.x.Phase(kernels.Optimizer, 0)
 	s.x.At(-1, "optimizer")
-	s.x.Do("norm.zero", &kernels.Fill{X: s.sumsq})
-	s.x.Do("norm.own", &kernels.SumSq{X: s.model.OwnGradients(), Out: s.sumsq})
-	s.x.Reduce("norm", s.tp, s.sumsq)
-	if r := s.model.ReplicatedGradients(); !r.IsZero() {
-		s.x.Do("norm.replicated", &kernels.SumSq{X: r, Out: s.sumsq})
-	}
-	s.x.Do("clip", &kernels.ClipScale{SumSq: s.sumsq, Norm: s.norm, Scale: s.scale, MaxNorm: float32(s.cfg.Clip)})
-	for _, r := range s.stretches {
-		if s.cfg.Model.Variant == experiment.LORO {
-			s.adam(r, in)
-		} else {
-			s.adamW(r, in)
+	s.measure()
+	loro := s.cfg.Model.Variant == experiment.LORO
+	var under []kernels.Pending
+	for _, u := range s.updates {
+		for _, r := range u.stretches {
+			if loro {
+				s.adam(r, in)
+			} else {
+				s.adamW(r, in)
+			}
 		}
+		under = append(under, s.share(u, loro && due(in.Index, s.cfg.Cycles.Exact)))
+	}
+	for _, p := range under {
+		p.Wait()
 	}
 	s.turnCycles(in)
 }
-
-// stretch is a part of the arenas that one call updates.
-type stretch struct {
-	lo, hi int
-	rank   int // of the factors that lie there, where a rule of the optimizer tells them apart
-}
-
-// stretchesOf joins regions that an optimizer treats alike.
-func stretchesOf(v experiment.Variant, regions []model.Region) []stretch {
-	var out []stretch
-	for _, r := range regions {
-		next := stretch{r.Lo, r.Hi, 0}
-		if v == experiment.LORO || v == experiment.ReLoRA {
-			next.rank = r.Rank
-		}
-		if n := len(out); n > 0 && out[n-1].rank == next.rank {
-			out[n-1].hi = next.hi
-			continue
-		}
-		out = append(out, next)
-	}
-	return out
-}
-
-// of is the stretch of a flat view.
-func (r stretch) of(v kernels.View) kernels.View { return v.ColRange(r.lo, r.hi) }
 
 // name of an operation on the stretch.
 func (r stretch) name(op string) string {
@@ -79,7 +53,7 @@ func (s *Step) count(r stretch, index int) int {
 }
 
 func (s *Step) adamW(r stretch, in Input) {
-	s.x.Do(r.name("adamw"), &kernels.AdamW{Param: r.of(s.model.Weights()), M: r.of(s.m), V: r.of(s.v), Grad: r.of(s.model.Gradients()), Scale: s.scale,
+	s.x.Do(r.name("adamw"), &kernels.AdamW{Param: r.of(s.model.Weights()), M: r.moments(s.m), V: r.moments(s.v), Grad: r.of(s.model.Gradients()), Scale: s.scale,
 		LR: float32(in.LR), Beta1: float32(s.cfg.Beta1), Beta2: float32(s.cfg.Beta2), Eps: float32(s.cfg.Eps),
 		WeightDecay: float32(s.cfg.WeightDecay), Step: s.count(r, in.Index)})
 }
@@ -89,7 +63,7 @@ func (s *Step) adamW(r stretch, in Input) {
 func (s *Step) adam(r stretch, in Input) {
 	c, eta := s.cfg, s.eta(r, in)
 	grad := r.of(s.model.Gradients())
-	op := &kernels.Adam{Param: r.of(s.model.Weights()), M: r.of(s.m), V: r.of(s.v), Grad: grad, Scale: s.scale,
+	op := &kernels.Adam{Param: r.of(s.model.Weights()), M: r.moments(s.m), V: r.moments(s.v), Grad: grad, Scale: s.scale,
 		Rate: float32(eta), Decay: float32(in.LR * c.WeightDecay), Beta1: float32(c.Beta1), Beta2: float32(c.Beta2), Eps: float32(c.Eps)}
 	switch {
 	case r.rank > 0 && due(in.Index, c.Cycles.Exact):
@@ -116,7 +90,7 @@ func (s *Step) turnCycles(in Input) {
 			s.exact(float32(s.eta(stretch{}, in)))
 		}
 		if due(in.Index, c.Refresh) {
-			s.clear(stretch{0, s.m.Cols, 0})
+			s.clear(stretch{hi: s.m.Cols})
 		}
 	case experiment.ReLoRA:
 		if !due(in.Index, c.Merge) {
@@ -124,9 +98,11 @@ func (s *Step) turnCycles(in Input) {
 		}
 		s.model.Merge(s.x, in.Index/c.Merge-1)
 		s.x.At(-1, "optimizer")
-		for _, r := range s.stretches {
-			if r.rank > 0 {
-				s.clear(r)
+		for _, u := range s.updates {
+			for _, r := range u.stretches {
+				if r.rank > 0 {
+					s.clear(r)
+				}
 			}
 		}
 	}
@@ -134,6 +110,6 @@ func (s *Step) turnCycles(in Input) {
 
 // clear forgets the moments of a stretch.
 func (s *Step) clear(r stretch) {
-	s.x.Do(r.name("moments.zero"), &kernels.Fill{X: r.of(s.m)})
-	s.x.Do(r.name("moments.zero"), &kernels.Fill{X: r.of(s.v)})
+	s.x.Do(r.name("moments.zero"), &kernels.Fill{X: r.moments(s.m)})
+	s.x.Do(r.name("moments.zero"), &kernels.Fill{X: r.moments(s.v)})
 }

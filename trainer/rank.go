@@ -123,7 +123,7 @@ func (r *rank) setOut() error {
 	}
 	p := r.spec.Experiment.Parallel
 	r.mesh = mesh.Mesh{TP: p.TP, PP: p.PP, DP: p.DP}
-	if err := r.mesh.Executable(); err != nil {
+	if err := r.mesh.Validate(); err != nil {
 		return err
 	}
 	if r.mesh.World() != r.spec.World {

@@ -95,26 +95,43 @@ func (r *rank) setUp(ctx context.Context) (*training, error) {
 	if err := r.openDevice(); err != nil {
 		return nil, err
 	}
-	tp, err := r.joinGroup(ctx, mesh.TP)
+	groups, err := r.joinGroups(ctx)
 	if err != nil {
 		return nil, err
 	}
 	e := r.spec.Experiment
 	t := &training{}
-	if t.step, err = step.New(step.ConfigOf(e), r.dev.flight, tp); err != nil {
+	if t.step, err = step.New(step.ConfigOf(e), r.dev.flight, groups); err != nil {
 		return nil, err
 	}
 	if err := r.begin(ctx, t); err != nil {
 		return nil, err
 	}
 	samples := e.Step.MicroBatch * e.Step.Accumulate
-	t.batches = data.Batches{Source: r.data, Seed: e.Train.Seed, Seq: e.Step.Seq, Samples: samples}
+	at, err := r.mesh.Coordinate(r.spec.Rank)
+	if err != nil {
+		return nil, err
+	}
+	t.batches = data.Batches{Source: r.data, Seed: e.Train.Seed, Seq: e.Step.Seq, First: at.DP * samples, Samples: samples}
 	t.tokens = make([]int32, samples*(e.Step.Seq+1))
 	if t.out, err = r.openTelemetry(); err != nil {
 		return nil, err
 	}
 	r.introduce()
 	return t, nil
+}
+
+// joinGroups makes this rank's communicators, along every axis in the same order on every rank.
+func (r *rank) joinGroups(ctx context.Context) (g step.Groups, err error) {
+	for _, join := range []struct {
+		axis mesh.Axis
+		to   *kernels.Comm
+	}{{mesh.TP, &g.TP}, {mesh.DP, &g.DP}, {mesh.PP, &g.PP}} {
+		if *join.to, err = r.joinGroup(ctx, join.axis); err != nil {
+			return g, err
+		}
+	}
+	return g, nil
 }
 
 // joinGroup makes this rank's communicator along an axis; nil where it is alone.
@@ -144,8 +161,9 @@ func (r *rank) joinGroup(ctx context.Context, a mesh.Axis) (kernels.Comm, error)
 // introduce says in the log what this rank is.
 func (r *rank) introduce() {
 	e, info := r.spec.Experiment, r.dev.Info()
-	r.logf("%s (%s), %d threads, %v; tp %d, %s %s, %s", info.Backend, info.Name, info.Threads, info.Libraries,
-		e.Parallel.TP, e.Model.Variant, e.Parallel.Scheme, e.Step.DType)
+	at, _ := r.mesh.Coordinate(r.spec.Rank) // known to be one of the mesh
+	r.logf("%s (%s), %d threads, %v; at %s of tp %d, dp %d, pp %d; %s %s, %s", info.Backend, info.Name, info.Threads, info.Libraries,
+		at, e.Parallel.TP, e.Parallel.DP, e.Parallel.PP, e.Model.Variant, e.Parallel.Scheme, e.Step.DType)
 	if r.spec.Rank == 0 {
 		r.logf("data: %s, %d tokens in %d files", r.data.Name(), r.data.Tokens(), r.data.Files())
 	}

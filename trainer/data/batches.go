@@ -12,7 +12,8 @@ type Batches struct {
 	Source  *Source
 	Seed    uint64
 	Seq     int // tokens per sample that are predicted; a sample has one more
-	Samples int // samples per step, over all micro-batches and data-parallel ranks
+	First   int // the first sample of a step that Fill takes: those before it are of other data-parallel ranks
+	Samples int // samples that Fill takes of a step, over all its micro-batches
 }
 
 // Start is the position of the first token of a sample. step counts from 1, index from 0.
@@ -30,8 +31,8 @@ func (b *Batches) Fill(dst []int32, step int) error {
 		return fmt.Errorf("data: room for %d tokens, %d samples of %d need %d", len(dst), b.Samples, n, b.Samples*n)
 	}
 	for i := range b.Samples {
-		if err := b.Source.Read(dst[i*n:(i+1)*n], b.Start(step, i)); err != nil {
-			return fmt.Errorf("step %d, sample %d: %w", step, i, err)
+		if err := b.Source.Read(dst[i*n:(i+1)*n], b.Start(step, b.First+i)); err != nil {
+			return fmt.Errorf("step %d, sample %d: %w", step, b.First+i, err)
 		}
 	}
 	return nil

@@ -173,7 +173,7 @@ func (c Case) rank(ctx context.Context, d kernels.Device, id kernels.UID, n, ran
 		}
 		defer func() { err = errors.Join(err, tp.Close()) }()
 	}
-	s, err := step.New(cfg, d, tp)
+	s, err := step.New(cfg, d, step.Groups{TP: tp})
 	if err != nil {
 		return out, err
 	}

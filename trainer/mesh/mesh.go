@@ -61,9 +61,6 @@ func (c Coordinate) Along(a Axis) int {
 
 func (c Coordinate) String() string { return fmt.Sprintf("tp %d, dp %d, pp %d", c.TP, c.DP, c.PP) }
 
-// ErrNotYet marks a mesh that is sound but uses a dimension the trainer cannot execute yet.
-var ErrNotYet = errors.New("not in this version yet")
-
 // Validate reports every dimension that is below 1, and a world too large to number.
 func (m Mesh) Validate() error {
 	var errs []error
@@ -77,17 +74,6 @@ func (m Mesh) Validate() error {
 	}
 	if m.TP > math.MaxInt32/m.DP || m.TP*m.DP > math.MaxInt32/m.PP {
 		return fmt.Errorf("tp %d x dp %d x pp %d is more ranks than can be numbered", m.TP, m.DP, m.PP)
-	}
-	return nil
-}
-
-// Executable is Validate, and ErrNotYet for pp or dp above 1.
-func (m Mesh) Executable() error {
-	if err := m.Validate(); err != nil {
-		return err
-	}
-	if m.PP > 1 || m.DP > 1 {
-		return fmt.Errorf("pp %d, dp %d: pipeline and data parallelism are %w; use pp 1 and dp 1", m.PP, m.DP, ErrNotYet)
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package mesh
 
 import (
-	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -95,12 +94,6 @@ func TestValidate(t *testing.T) {
 	}
 	if err := (Mesh{TP: math.MaxInt32, PP: 2, DP: 1}).Validate(); err == nil {
 		t.Error("an overflowing world is refused")
-	}
-	if err := (Mesh{TP: 2, PP: 2, DP: 1}).Executable(); !errors.Is(err, ErrNotYet) {
-		t.Errorf("pp: %v", err)
-	}
-	if err := (Mesh{TP: 8, PP: 1, DP: 1}).Executable(); err != nil {
-		t.Errorf("tp: %v", err)
 	}
 	for _, bad := range []int{-1, 4} {
 		if _, err := (Mesh{TP: 2, PP: 1, DP: 2}).Group(TP, bad); err == nil {
