@@ -69,7 +69,7 @@ var keys = []Key{
 	count("train", "restart-warmup", "loro: 5; relora: a tenth of relora-every", 1, maxSteps, "steps of warm-up after every exact step or merge; 1: none",
 		func(e ex) any { return &e.Train.RestartWarmup }).open().of(LORO, ReLoRA),
 	count("train", "seed", "1", 0, 1<<62, "seed of weights and data order", func(e ex) any { return &e.Train.Seed }),
-	text("train", "data", DataEmbedded, "embedded, or text files, folders, .bin or .npy files of tokens, separated by commas, each as PATH or PATH:WEIGHT", func(e ex) any { return &e.Train.Data }),
+	text("train", "data", DataEmbedded, "embedded, or a text file, a folder, or a .bin or .npy of tokens; several as PATH:WEIGHT,PATH:WEIGHT", func(e ex) any { return &e.Train.Data }),
 	choice("train", "data-dtype", "type of the tokens in .bin files", []string{DataAuto, DataUint16, DataUint32}, func(e ex) any { return &e.Train.DataDType }),
 	choice("train", "documents", "separated: no sequence reaches from one file into the next", []string{Joined, Separated}, func(e ex) any { return &e.Train.Documents }),
 	text("train", "eval-data", none, "data to evaluate on, as data; none: the last twentieth of data, which is then not trained on", func(e ex) any { return &e.Train.EvalData }),

@@ -197,8 +197,9 @@ func (a *agent) loop(ctx context.Context, life <-chan string) {
 			a.ending.term = nil
 			a.crew.signal(syscall.SIGTERM)
 		case <-a.ending.kill:
-			a.ending.kill = nil
-			a.crew.signal(syscall.SIGKILL)
+			if a.ending.kill = a.grace(); a.ending.kill == nil {
+				a.crew.signal(syscall.SIGKILL)
+			}
 		}
 	}
 }

@@ -50,6 +50,7 @@ func Cancel(ctx context.Context, s *Store, id, reason string) (Info, error) {
 func awaitEnd(ctx context.Context, in Info, kill <-chan time.Time, end func() error) (Info, error) {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
+	asked := time.Now()
 	for {
 		if in = readInfo(in.Dir, here(), time.Now()); in.State.Over() {
 			return in, nil
@@ -58,7 +59,10 @@ func awaitEnd(ctx context.Context, in Info, kill <-chan time.Time, end func() er
 		case <-ctx.Done():
 			return in, fmt.Errorf("run %s was asked to end and has not yet: %w", in.ID, ctx.Err())
 		case <-kill:
-			kill = nil
+			if kill = nil; saving(in.Dir) && time.Since(asked) < savePatience {
+				kill = time.After(watchEvery) // its agent gives it this time too
+				continue
+			}
 			if err := end(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 				return in, fmt.Errorf("kill the agent of run %s: %w", in.ID, err)
 			}

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -18,6 +19,8 @@ type ending struct {
 	cause string
 	term  <-chan time.Time
 	kill  <-chan time.Time
+	// until is how long ranks that write a checkpoint are let be; zero: not at all.
+	until time.Time
 }
 
 // Whom nobody waits for any more gets no time to finish a step.
@@ -77,18 +80,40 @@ func (a *agent) cancel(reason string) {
 	if a.ending.state != "" {
 		return
 	}
-	patience := finishPatience
+	patience, until := finishPatience, time.Now().Add(savePatience)
 	switch reason {
 	case launcherGone:
-		patience = killAfter
+		patience, until = killAfter, time.Time{}
 	case directoryGone:
-		patience = gonePatience
+		patience, until = gonePatience, time.Time{}
 	}
-	a.ending = ending{state: Cancelled, cause: reason, kill: time.After(patience)}
+	a.ending = ending{state: Cancelled, cause: reason, kill: time.After(patience), until: until}
 	a.note(record.EventState, "cancelling", reason, nil)
 	a.crew.signal(syscall.SIGTERM)
 	a.crew.wake()
 }
+
+// savePatience is how long ranks of a cancelled run may take to write their last checkpoint.
+const savePatience = 2 * time.Minute
+
+// grace is more time for ranks that are writing a checkpoint; nil: they have had enough.
+func (a *agent) grace() <-chan time.Time {
+	if saving(a.dir) && time.Now().Before(a.ending.until) {
+		return time.After(watchEvery)
+	}
+	return nil
+}
+
+// saving reports whether a checkpoint of a run is being written.
+func saving(dir string) bool {
+	left, err := filepath.Glob(filepath.Join(escape(dir), protocol.CheckpointDir, protocol.CheckpointAside+"*[0-9]"))
+	return err == nil && len(left) > 0
+}
+
+// escape makes a path match itself alone.
+func escape(path string) string { return escaper.Replace(path) }
+
+var escaper = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`)
 
 // fail ends the run because a rank died. The others have a moment to notice by themselves.
 func (a *agent) fail(cause string) {

@@ -120,17 +120,29 @@ func (h *Handle) Wait(ctx context.Context) (Info, error) {
 	reason := reasonOf(context.Cause(ctx))
 	h.ends(reason)
 	err := h.agents.Cancel(reason)
-	limit := time.NewTimer(cancelPatience)
-	defer limit.Stop()
-	select {
-	case <-h.ended:
-	case <-limit.C:
-		err = errors.Join(err, h.abandon())
-	}
+	err = errors.Join(err, h.awaitCancelled())
 	if errors.Is(err, os.ErrClosed) || errors.Is(err, os.ErrProcessDone) || errors.Is(err, syscall.EPIPE) {
 		err = nil // it ended by itself in that moment
 	}
 	return h.settle(), err
+}
+
+// awaitCancelled waits for the agents of a run that was cancelled, and kills them when they take too long.
+func (h *Handle) awaitCancelled() error {
+	limit, latest := time.NewTimer(cancelPatience), time.Now().Add(savePatience+cancelPatience)
+	defer limit.Stop()
+	for {
+		select {
+		case <-h.ended:
+			return nil
+		case <-limit.C:
+			if saving(h.Dir) && time.Now().Before(latest) {
+				limit.Reset(watchEvery)
+				continue
+			}
+			return h.abandon()
+		}
+	}
 }
 
 // reasonOf says why a foreground run is cancelled: the signal that ended the context, in people's words

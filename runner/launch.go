@@ -18,6 +18,7 @@ type LaunchOptions struct {
 	Binary    string // program to start agents and ranks from; empty: this one
 	Argv      []string
 	After     string // a run of the store, as Find takes it: the ranks start when it is over; empty: at once
+	Resumed   *Resumed
 	Predicted *Predicted
 	Versions  Versions // Binary and Go are filled in
 }
@@ -47,7 +48,7 @@ func Launch(ctx context.Context, s *Store, e experiment.Experiment, o LaunchOpti
 	if err := CheckLimits(e.World(), o.Predicted.ranksBytes(e.World())); err != nil {
 		return nil, err
 	}
-	r, dir, err := s.Create(e, CreateOptions{Argv: o.Argv, Predicted: o.Predicted, Versions: o.Versions, Foreground: !o.Detach, After: o.After})
+	r, dir, err := s.Create(e, CreateOptions{Argv: o.Argv, Predicted: o.Predicted, Versions: o.Versions, Foreground: !o.Detach, After: o.After, Resumed: o.Resumed})
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,8 @@ type Run struct {
 	Launcher   Process               `json:"launcher"`
 	Foreground bool                  `json:"foreground"`
 	After      string                `json:"after,omitempty"` // id of the run of the same store whose end it waits for
-	Experiment experiment.Experiment `json:"experiment"`      // resolved
+	Resumed    *Resumed              `json:"resumed,omitempty"`
+	Experiment experiment.Experiment `json:"experiment"` // resolved
 	Model      record.ModelShape     `json:"model"`
 	Plan       record.PlanFields     `json:"plan"`
 	Predicted  *Predicted            `json:"predicted,omitempty"`
@@ -41,6 +42,13 @@ type Run struct {
 	Hosts      []string              `json:"hosts"`
 	CPU        string                `json:"cpu,omitempty"`   // processor of the first host
 	Cores      int                   `json:"cores,omitempty"` // that its ranks share
+}
+
+// Resumed is the checkpoint that a run continues.
+type Resumed struct {
+	Run  string `json:"run"`  // id of the run that wrote it
+	Step int    `json:"step"` // the last one that it had done
+	Dir  string `json:"dir"`
 }
 
 // Predicted is what the planner said before the start. Absent values are unknown.

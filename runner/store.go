@@ -39,6 +39,7 @@ type CreateOptions struct {
 	Predicted  *Predicted
 	Versions   Versions // Go is filled in
 	Foreground bool
+	Resumed    *Resumed
 	After      string // a run of this store, as Find takes it, whose end the new one waits for; empty: none
 }
 
@@ -67,7 +68,7 @@ func (s *Store) Create(e experiment.Experiment, o CreateOptions) (Run, string, e
 	}
 	r := Run{
 		Schema: Schema, Name: e.Name, Tags: e.Tags, Created: time.Now().UTC().Truncate(time.Microsecond), Argv: o.Argv,
-		Host: me.Host, User: userName(), Launcher: me, Foreground: o.Foreground, After: o.After,
+		Host: me.Host, User: userName(), Launcher: me, Foreground: o.Foreground, After: o.After, Resumed: o.Resumed,
 		Experiment: e, Model: shapeOf(e.Model), Plan: planOf(e), Predicted: o.Predicted, Versions: o.Versions,
 		Hosts: []string{me.Host}, CPU: cpuName(), Cores: runtime.GOMAXPROCS(0),
 	}
@@ -82,17 +83,21 @@ func (s *Store) Create(e experiment.Experiment, o CreateOptions) (Run, string, e
 	return r, dir, nil
 }
 
-// absoluteData makes the data's path independent of the folder in which the run was launched: its ranks
-// work in another.
-func absoluteData(t *experiment.Train) error {
-	if t.Data == "" || t.Data == experiment.DataEmbedded {
-		return nil
+// absoluteData makes paths independent of the folder in which the run was launched: its ranks work in another.
+func absoluteData(t *experiment.Train) (err error) {
+	for _, value := range []*string{&t.Data, &t.EvalData} {
+		if *value, err = experiment.AbsoluteData(*value); err != nil {
+			return err
+		}
 	}
-	abs, err := filepath.Abs(t.Data)
-	if err != nil {
-		return fmt.Errorf("data %s: %w", t.Data, err)
+	for _, path := range []*string{&t.Resume, &t.InitFrom} {
+		if *path == "" {
+			continue
+		}
+		if *path, err = filepath.Abs(*path); err != nil {
+			return fmt.Errorf("%s: %w", *path, err)
+		}
 	}
-	t.Data = abs
 	return nil
 }
 

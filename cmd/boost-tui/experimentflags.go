@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -104,16 +105,20 @@ func (f *experimentFlags) register(cmd *cobra.Command) {
 // experiments whose values are all known.
 func (f *experimentFlags) experiment() (experiment.Experiment, error) {
 	e := experiment.Default()
-	var errs []error
-	if f.config != "" {
-		data, name, err := f.file()
-		if err != nil {
-			return e, usagef("--config: %w", err)
-		}
-		if e, err = experiment.ParseTOML(data, name); err != nil {
-			errs = append(errs, err)
-		}
+	if f.config == "" {
+		return f.over(e)
 	}
+	data, name, err := f.file()
+	if err != nil {
+		return e, usagef("--config: %w", err)
+	}
+	e, err = experiment.ParseTOML(data, name)
+	return f.over(e, err)
+}
+
+// over is an experiment with what the flags say; errs are what is known to be wrong with it already.
+func (f *experimentFlags) over(e experiment.Experiment, errs ...error) (experiment.Experiment, error) {
+	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 	for _, a := range f.assigns {
 		if err := e.Set(a.key, a.value); err != nil {
 			if a.flag == "--"+a.key {
@@ -133,6 +138,17 @@ func (f *experimentFlags) experiment() (experiment.Experiment, error) {
 		}
 	}
 	return e, usage(errors.Join(errs...))
+}
+
+// resume is what --resume, or --set resume=, says; empty: nothing.
+func (f *experimentFlags) resume() string {
+	e := experiment.Default()
+	for _, a := range f.assigns {
+		if a.key == "resume" {
+			_ = e.Set(a.key, a.value) // what is wrong with it is told by over
+		}
+	}
+	return e.Train.Resume
 }
 
 // file is the content of the file that --config names, and how errors call it.

@@ -18,6 +18,7 @@ type prepared struct {
 	experiment experiment.Experiment
 	plan       *planner.Plan
 	after      string // id of the run whose end it waits for; empty: none
+	resumed    *runner.Resumed
 }
 
 // prepare checks everything that can be known before a process starts. What it finds is wrong input.
@@ -37,6 +38,10 @@ func (a *app) prepare(e experiment.Experiment) (prepared, error) {
 	if e.Train.Data, err = checkData(e); err != nil {
 		return prepared{}, usage(err)
 	}
+	resumed, err := a.checkResume(&e)
+	if err != nil {
+		return prepared{}, usage(err)
+	}
 	plan, err := planner.New(e, m)
 	if err != nil {
 		return prepared{}, err
@@ -47,7 +52,7 @@ func (a *app) prepare(e experiment.Experiment) (prepared, error) {
 	if tight := m.Tight(plan.NeedBytes); tight != "" && plan.Fits {
 		a.note("note: %s", tight)
 	}
-	return prepared{experiment: e, plan: plan}, nil
+	return prepared{experiment: e, plan: plan, resumed: resumed}, nil
 }
 
 // checkData opens the data as a rank will, and gives back its path as ranks in another folder know it.
@@ -74,7 +79,7 @@ func (p prepared) launchOptions() (runner.LaunchOptions, error) {
 		return runner.LaunchOptions{}, err
 	}
 	return runner.LaunchOptions{
-		Argv: os.Args, After: p.after,
+		Argv: os.Args, After: p.after, Resumed: p.resumed,
 		Predicted: &runner.Predicted{MemBytes: p.plan.Memory.Total, CommBytesPerStep: p.plan.StepBytes,
 			FLOPs: float64(p.plan.FLOPs), Parameters: p.plan.Parameters},
 		Versions: runner.Versions{Program: thisVersion().String(), BLAS: blas},

@@ -36,10 +36,14 @@ func newRun(a *app) *cobra.Command {
 		Long: `Train one model. The run and all of its processes end together with this command, whatever ends it, unless
 --detach is given: then it prints the run's id and leaves the run to itself.
 
-With --after the run waits until another one is over, however that ends. Until then it is pending and has no ranks.`,
-		Example: "  boost-tui run --size tiny --variant cola --scheme btp --tp 2 --steps 200\n  boost-tui run --config experiment.toml --set lr=1e-3 --json",
+With --after the run waits until another one is over, however that ends. Until then it is pending and has no ranks.
+
+With --resume a run goes on from the latest checkpoint of another one (RUN or its folder; RUN@STEP for that of a step), on any number of ranks. It is the
+same experiment, but for what other flags say.`,
+		Example: "  boost-tui run --size tiny --variant cola --scheme btp --tp 2 --steps 200\n  boost-tui run --config experiment.toml --set lr=1e-3 --json\n" +
+			"  boost-tui run --resume 1f3a --tp 4 --steps 1000",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			e, err := f.experiment()
+			e, err := a.asked(&f)
 			if err != nil {
 				return err
 			}
@@ -74,6 +78,14 @@ With --after the run waits until another one is over, however that ends. Until t
 	_ = cmd.RegisterFlagCompletionFunc("after", a.completeRuns) // it fails for a flag that is not there
 	f.register(cmd)
 	return cmd
+}
+
+// asked is the experiment that the command line asks for.
+func (a *app) asked(f *experimentFlags) (experiment.Experiment, error) {
+	if name := f.resume(); name != "" {
+		return a.resumed(f, name)
+	}
+	return f.experiment()
 }
 
 // unfinished ends a run of which no end is known: it did not come to be, or nobody waited for it. With --json its

@@ -25,6 +25,7 @@ type showView struct {
 	Argv       []string              `json:"argv,omitempty"`  // what started it
 	Command    []string              `json:"command"`         // what starts the same again
 	After      string                `json:"after,omitempty"` // run whose end it waits or waited for
+	Resumed    *runner.Resumed       `json:"resumed,omitempty"`
 	Ranks      []protocol.ExitRecord `json:"ranks"`
 	Summary    json.RawMessage       `json:"summary,omitempty"`
 	began      time.Time
@@ -41,7 +42,7 @@ func newShow(a *app) *cobra.Command {
 			}
 			v := showView{runView: viewOf(in), Experiment: in.Run.Experiment, Predicted: in.Run.Predicted, Versions: in.Run.Versions,
 				Hosts: in.Run.Hosts, Argv: in.Run.Argv, Command: append([]string{"boost-tui", "run"}, in.Run.Experiment.Flags()...),
-				After: in.Run.After, Ranks: []protocol.ExitRecord{}, began: in.Began()}
+				After: in.Run.After, Resumed: in.Run.Resumed, Ranks: []protocol.ExitRecord{}, began: in.Began()}
 			if in.Result != nil {
 				v.Summary = in.Result.Summary
 			}
@@ -70,6 +71,9 @@ func (a *app) printShow(v showView) error {
 	line("state", v.State)
 	line("cause", v.Cause)
 	line("after", v.After)
+	if r := v.Resumed; r != nil {
+		line("resumes", fmt.Sprintf("%s after step %d", r.Run, r.Step))
+	}
 	line("what", fmt.Sprintf("%s %s, %s, tp %d", v.Size, v.Variant, v.Scheme, v.TP))
 	if v.Step != nil {
 		at := fmt.Sprintf("%d of %d", *v.Step, v.Steps)

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"boost-tui/experiment"
+	"boost-tui/runner"
+	"boost-tui/trainer/checkpoint"
+)
+
+// findCheckpoint gives the checkpoint that a user names: a run by its id, a run's folder, or a checkpoint's. The latest whole one counts,
+// unless @STEP says another.
+func (a *app) findCheckpoint(name string) (dir string, m *checkpoint.Manifest, err error) {
+	place, step := name, -1
+	if at := strings.LastIndexByte(name, '@'); at > 0 {
+		if n, err := strconv.Atoi(name[at+1:]); err == nil && n >= 0 {
+			place, step = name[:at], n
+		}
+	}
+	path, err := a.checkpointPlace(place)
+	if err != nil {
+		return "", nil, err
+	}
+	if step >= 0 {
+		path = checkpoint.Dir(path, step)
+	}
+	dir, skipped, err := checkpoint.Find(path)
+	if errors.Is(err, fs.ErrNotExist) && step >= 0 {
+		steps, _ := checkpoint.Steps(filepath.Dir(path)) // none, where they cannot be listed
+		return "", nil, fmt.Errorf("%s has no checkpoint of step %d; there are those of %v", place, step, steps)
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	for _, why := range skipped {
+		a.note("note: passed over: %v", why)
+	}
+	c, err := checkpoint.Open(dir)
+	if err != nil {
+		return "", nil, err
+	}
+	return dir, c.Manifest, c.Close()
+}
+
+// checkpointPlace is the folder that a run's id or a path means.
+func (a *app) checkpointPlace(name string) (string, error) {
+	s, err := a.store()
+	if err != nil {
+		return "", err
+	}
+	id, missing := s.Find(name)
+	if missing == nil {
+		return s.Dir(id), nil
+	}
+	path, err := filepath.Abs(name)
+	if err != nil {
+		return "", err
+	}
+	if st, err := os.Stat(path); err != nil || !st.IsDir() {
+		return "", missing
+	}
+	return path, nil
+}
+
+// resumed is the experiment that continues a checkpoint: what the command line says about it, over what the checkpoint's run was. A file given with
+// --config says everything itself.
+func (a *app) resumed(f *experimentFlags, name string) (experiment.Experiment, error) {
+	dir, m, err := a.findCheckpoint(name)
+	if err != nil {
+		return experiment.Experiment{}, usage(fmt.Errorf("--resume %s: %w", name, err))
+	}
+	e := m.Experiment
+	e.Train.StopAfter, e.Train.InitFrom = 0, "" // they were that run's
+	if f.config != "" {
+		if e, err = f.experiment(); err != nil {
+			return e, err
+		}
+	} else if e, err = f.over(e); err != nil {
+		return e, err
+	}
+	e.Train.Resume = dir
+	return e, nil
+}
+
+// checkResume replaces what an experiment resumes by the folder of the checkpoint, and says whether it fits.
+func (a *app) checkResume(e *experiment.Experiment) (*runner.Resumed, error) {
+	if e.Train.Resume == "" {
+		return nil, nil
+	}
+	dir, m, err := a.findCheckpoint(e.Train.Resume)
+	if err == nil {
+		err = checkpoint.Fits(m, *e)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("resume %s: %w", e.Train.Resume, err)
+	}
+	if was, is := m.Experiment.TokensPerStep(), e.TokensPerStep(); was != is {
+		a.note("note: a step sees %d tokens, those of the run that is resumed saw %d", is, was)
+	}
+	e.Train.Resume = dir
+	return &runner.Resumed{Run: m.Run, Step: m.Step, Dir: dir}, nil
+}
