@@ -56,16 +56,12 @@ func (c *checker) sparse() {
 
 // later refuses what has a name already and comes in a later version.
 func (c *checker) later() {
-	p, s, w := c.e.Parallel, c.e.Step, c.e.Where
+	s, w := c.e.Step, c.e.Where
 	for _, r := range []struct {
 		key  string
 		used bool
 		near []string
 	}{
-		{"pp", p.PP > 1, []string{"1"}},
-		{"dp", p.DP > 1, []string{"1"}},
-		{"zero", p.Zero > 0, []string{"0"}},
-		{"sp", p.SP, []string{off}},
 		{"device", s.Device == DeviceCUDA || s.Device == DeviceEmu, []string{DeviceCPU}},
 		{"where", w.Where != WhereLocal, []string{WhereLocal}},
 		{"nodes", w.Nodes > 1, []string{"1"}},

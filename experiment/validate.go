@@ -36,6 +36,7 @@ func (c *checker) rules() {
 	c.shapes()
 	c.divisibility()
 	c.places()
+	c.parallel()
 	c.cycles()
 	c.sparse()
 	c.evaluation()

@@ -44,6 +44,10 @@ func (s *Step) State() []Slot {
 	return out
 }
 
+// Sliced reports whether data-parallel ranks share the optimizer's work, each with slices of every region: moments are of those, and
+// gradients are complete there.
+func (s *Step) Sliced() bool { return s.slices() > 1 }
+
 // moments appends a parameter's moments of a kind: of its elements those that lie in stretches of this rank.
 func (s *Step) moments(out []Slot, kind Kind, view kernels.View, p model.Param) []Slot {
 	if p.Grad.IsZero() {
@@ -54,7 +58,7 @@ func (s *Step) moments(out []Slot, kind Kind, view kernels.View, p model.Param) 
 		for _, r := range u.stretches {
 			from, to := max(first, r.lo), min(first+int(p.Weight.Len()), r.hi)
 			if from < to {
-				out = append(out, Slot{kind, p, int64(from - first), r.moments(view).ColRange(from-r.lo, to-r.lo), s.slices() > 1})
+				out = append(out, Slot{kind, p, int64(from - first), r.moments(view).ColRange(from-r.lo, to-r.lo), s.Sliced()})
 			}
 		}
 	}

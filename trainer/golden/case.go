@@ -224,8 +224,9 @@ func (c Case) TPs(s experiment.Scheme) []int {
 	return c.TPOK
 }
 
-// fits says why the case cannot run under the scheme on tp ranks.
-func (c Case) fits(s experiment.Scheme, tp int) error {
+// fits says why the case cannot run as asked.
+func (c Case) fits(o Options) error {
+	s, tp := o.Scheme, o.TP
 	schemes := c.Schemes()
 	if len(schemes) == 0 {
 		return fmt.Errorf("%w: case %s: variant %q is unknown", ErrFit, c.Name, c.Config.Variant)
@@ -235,6 +236,22 @@ func (c Case) fits(s experiment.Scheme, tp int) error {
 	}
 	if !slices.Contains(c.TPs(s), tp) {
 		return fmt.Errorf("%w: case %s under %s runs on tp %s, not %d", ErrFit, c.Name, s, strings.Trim(fmt.Sprint(c.TPs(s)), "[]"), tp)
+	}
+	for _, r := range []struct {
+		wrong  bool
+		reason string
+	}{
+		{c.Batch%o.DP != 0, fmt.Sprintf("its %d sequences cannot be shared by dp %d", c.Batch, o.DP)},
+		{c.Config.Layers%o.PP != 0, fmt.Sprintf("its %d layers cannot be shared by pp %d", c.Config.Layers, o.PP)},
+		{o.Zero > 1, fmt.Sprintf("there is no zero %d, only 0 and 1", o.Zero)},
+		{o.Zero == 1 && o.DP == 1, "zero 1 slices the optimizer over dp, which is 1"},
+		{o.SP && s != experiment.FullRank, fmt.Sprintf("sequence parallelism is for scheme %s, not %s", experiment.FullRank, s)},
+		{o.SP && tp == 1, "sequence parallelism splits tokens over tp, which is 1"},
+		{o.SP && c.Batch/o.DP*c.Seq%tp != 0, fmt.Sprintf("sequence parallelism cannot split %d tokens over tp %d", c.Batch/o.DP*c.Seq, tp)},
+	} {
+		if r.wrong {
+			return fmt.Errorf("%w: case %s: %s", ErrFit, c.Name, r.reason)
+		}
 	}
 	return nil
 }

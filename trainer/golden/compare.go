@@ -95,24 +95,59 @@ func (c Case) compareGradient(name string, g []float64, m *comparison) {
 	}
 }
 
-// whole puts a tensor together from the ranks' parts: once, or for a replicated one every rank's copy. A
-// tensor that a rank lacks gives one nil.
+// copyOf tells copies of a tensor apart: of replicas, and of tensor-parallel ranks that hold it whole.
+type copyOf struct{ dp, tp int }
+
+// whole puts a tensor together from the ranks' parts: once for each replica, or once where they hold slices of it; of one that
+// every rank of a group holds whole, each copy. What no rank has is not a number. A tensor that nobody has gives one nil.
 func whole(ranks []outcome, name string, of func(outcome) map[string]shard) [][]float64 {
 	var out [][]float64
+	known := map[copyOf]int{}
 	for _, o := range ranks {
 		s, ok := of(o)[name]
 		if !ok {
-			return [][]float64{nil}
+			continue // another stage's
 		}
-		if len(out) == 0 || s.param.Replicated {
-			out = append(out, make([]float64, s.param.Rows*s.param.Cols))
+		var key copyOf
+		if s.slices == nil {
+			key.dp = o.at.DP
 		}
-		dst := out[len(out)-1]
-		for i, v := range s.data {
-			dst[s.param.Global(int64(i))] = float64(v)
+		if s.param.Replicated {
+			key.tp = o.at.TP
 		}
+		at, ok := known[key]
+		if !ok {
+			at = len(out)
+			known[key] = at
+			out = append(out, nothing(s.param.Rows*s.param.Cols))
+		}
+		s.into(out[at])
+	}
+	if out == nil {
+		return [][]float64{nil}
 	}
 	return out
+}
+
+func nothing(n int) []float64 {
+	v := make([]float64, n)
+	for i := range v {
+		v[i] = math.NaN()
+	}
+	return v
+}
+
+// into puts the elements that the rank answers for in their places.
+func (s shard) into(whole []float64) {
+	slices := s.slices
+	if slices == nil {
+		slices = [][2]int64{{0, int64(len(s.data))}}
+	}
+	for _, r := range slices {
+		for i := r[0]; i < r[1]; i++ {
+			whole[s.param.Global(i)] = float64(s.data[i])
+		}
+	}
 }
 
 func norm(v []float64) float64 {

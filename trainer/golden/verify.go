@@ -2,16 +2,13 @@ package golden
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
-
-	"golang.org/x/sync/errgroup"
 
 	"boost-tui/experiment"
 	"boost-tui/kernels"
 	"boost-tui/model"
-	"boost-tui/step"
+	"boost-tui/trainer/mesh"
 )
 
 // Tolerances of METHOD.md §5 for fp32: loss absolute in nats, gradients relative L2, final parameters' norms relative.
@@ -26,7 +23,10 @@ const (
 // Options say how a case is run.
 type Options struct {
 	Scheme experiment.Scheme // empty: the variant's default
-	TP     int               // 0: 1
+	// TP, DP and PP are the parallel degrees; 0: 1. Replicas share the case's sequences, stages its blocks.
+	TP, DP, PP int
+	Zero       int  // 1: replicas share the optimizer's work
+	SP         bool // sequence parallelism
 	// SyncNorm and Grouped choose one combination; nil runs both values, and the worst counts.
 	SyncNorm, Grouped *bool
 	// Recompute lists the ways of recomputing; nil runs all that differ.
@@ -41,6 +41,10 @@ type Report struct {
 	Device              string            `json:"device"`
 	Scheme              experiment.Scheme `json:"scheme"`
 	TP                  int               `json:"tp"`
+	DP                  int               `json:"dp"`
+	PP                  int               `json:"pp"`
+	Zero                int               `json:"zero"`
+	SP                  bool              `json:"sp"`
 	OK                  bool              `json:"ok"`
 	LossMaxAbsError     float64           `json:"loss_max_abs_error"`
 	GradientMaxRelError float64           `json:"gradient_max_rel_error"`
@@ -57,15 +61,15 @@ func Verify(ctx context.Context, c Case, o Options) (Report, error) {
 	if o.Scheme == "" && len(c.Schemes()) > 0 {
 		o.Scheme = c.Schemes()[0]
 	}
-	o.TP = max(o.TP, 1)
-	if err := c.fits(o.Scheme, o.TP); err != nil {
+	o.TP, o.DP, o.PP = max(o.TP, 1), max(o.DP, 1), max(o.PP, 1)
+	if err := c.fits(o); err != nil {
 		return Report{}, err
 	}
-	r := &Report{Case: c.Name, Scheme: o.Scheme, TP: o.TP}
+	r := &Report{Case: c.Name, Scheme: o.Scheme, TP: o.TP, DP: o.DP, PP: o.PP, Zero: o.Zero, SP: o.SP}
 	for _, w := range c.ways(o) {
 		ranks, err := c.run(ctx, o, w, r)
 		if err != nil {
-			return *r, fmt.Errorf("verify %s, %s tp %d, %s: %w", c.Name, o.Scheme, o.TP, w, err)
+			return *r, fmt.Errorf("verify %s, %s tp %d dp %d pp %d, %s: %w", c.Name, o.Scheme, o.TP, o.DP, o.PP, w, err)
 		}
 		c.compare(ranks, &comparison{report: r, where: w.String()})
 	}
@@ -119,6 +123,7 @@ func (w way) String() string {
 
 // outcome is what one rank measured.
 type outcome struct {
+	at           mesh.Coordinate
 	loss, norm   []float64
 	after        float64
 	grads, final map[string]shard
@@ -128,94 +133,8 @@ type outcome struct {
 type shard struct {
 	param model.Param
 	data  []float32
-}
-
-// run trains the case; the ranks live in this process.
-func (c Case) run(ctx context.Context, o Options, w way, r *Report) (out []outcome, err error) {
-	var devices []kernels.Device
-	defer func() {
-		for _, d := range devices {
-			err = errors.Join(err, d.Close())
-		}
-	}()
-	for rank := range o.TP {
-		d, err := o.Open(rank, o.TP)
-		if err != nil {
-			return nil, fmt.Errorf("open the device of rank %d: %w", rank, err)
-		}
-		devices = append(devices, d)
-	}
-	r.Device = devices[0].Info().Backend
-	id, err := devices[0].UID()
-	if err != nil {
-		return nil, err
-	}
-	out = make([]outcome, o.TP)
-	ranks, ctx := errgroup.WithContext(ctx)
-	for rank, d := range devices {
-		ranks.Go(func() error {
-			var err error
-			if out[rank], err = c.rank(ctx, d, id, o.TP, rank, c.step(o.Scheme, w)); err != nil {
-				return fmt.Errorf("rank %d: %w", rank, err)
-			}
-			return nil
-		})
-	}
-	return out, ranks.Wait()
-}
-
-// rank is the life of one rank.
-func (c Case) rank(ctx context.Context, d kernels.Device, id kernels.UID, n, rank int, cfg step.Config) (out outcome, err error) {
-	var tp kernels.Comm
-	if n > 1 {
-		if tp, err = d.Join(ctx, id, n, rank, "tp"); err != nil {
-			return out, err
-		}
-		defer func() { err = errors.Join(err, tp.Close()) }()
-	}
-	s, err := step.New(cfg, d, step.Groups{TP: tp})
-	if err != nil {
-		return out, err
-	}
-	if err := c.load(ctx, s.Model()); err != nil {
-		return out, err
-	}
-	for i := range c.Steps {
-		res, err := s.Run(ctx, step.Input{Tokens: c.tokens[i], LR: c.Optimizer.LR[i], Index: i + 1})
-		if err != nil {
-			return out, err
-		}
-		out.loss, out.norm = append(out.loss, res.Loss), append(out.norm, res.GradNorm)
-		if i == 0 {
-			if out.grads, err = read(ctx, s.Model(), s.Model().ReadGrad, false); err != nil {
-				return out, err
-			}
-		}
-		if err := c.redraw(ctx, s.Model(), i); err != nil {
-			return out, err
-		}
-	}
-	if out.final, err = read(ctx, s.Model(), s.Model().ReadWeight, true); err != nil {
-		return out, err
-	}
-	out.after, err = s.Evaluate(ctx, c.tokens[0])
-	return out, err
-}
-
-// read reads every parameter's weight or gradient; frozen ones have none.
-func read(ctx context.Context, m *model.Decoder, from func(context.Context, string) ([]float32, model.Param, error), all bool) (map[string]shard, error) {
-	out := map[string]shard{}
-	for _, p := range m.Params() {
-		if !all && p.Grad.IsZero() {
-			continue
-		}
-		data, p, err := from(ctx, p.Name)
-		if err != nil {
-			return nil, err
-		}
-		out[p.Name] = shard{p, data}
-	}
-	return out, nil
+	// slices are the elements [from, to) that the rank answers for; nil: all of them.
+	slices [][2]int64
 }
 
 // comparison collects errors into a report.
