@@ -1,6 +1,7 @@
 # make run    build and start: the UI in a terminal, else the demo
 # make test   every test
 # make bench  benchmarks, with the ratios that are held
+# make soak   what takes luck to fail: runs killed at SOAK random moments (default 50)
 # make fuzz   each fuzz target for FUZZTIME (default 5s)
 # make lint   gofmt, go vet, staticcheck
 #
@@ -9,6 +10,7 @@
 GO ?= go
 BIN := build/boost-tui
 FUZZTIME ?= 5s
+SOAK ?= 50
 TESTFLAGS ?=
 STATICCHECK_VERSION := v0.8.2
 
@@ -16,7 +18,7 @@ STATICCHECK_VERSION := v0.8.2
 export CGO_ENABLED := 1
 export CGO_CFLAGS := -g -O2 -Wno-deprecated-declarations
 
-.PHONY: run build setup test bench fuzz lint clean
+.PHONY: run build setup test bench soak fuzz lint clean
 
 run: build
 	@if [ -t 0 ] && [ -t 1 ]; then exec $(BIN); else exec $(BIN) demo; fi
@@ -33,6 +35,9 @@ test: setup
 
 bench: build
 	@scripts/bench.sh
+
+soak:
+	@BOOST_TEST_KILLS=$(SOAK) $(GO) test -v -count=1 -timeout 1h -run KilledAtAnyMoment ./trainer
 
 fuzz:
 	@scripts/fuzz.sh $(FUZZTIME)

@@ -135,6 +135,51 @@ func TestResumeElsewhere(t *testing.T) {
 	}
 }
 
+// TestResumeAcrossTopologies goes on under other numbers of replicas and stages, with and without slices of the optimizer. The batch stays.
+func TestResumeAcrossTopologies(t *testing.T) {
+	for name, set := range resumable {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			set := with(set, "steps", "40", "accumulate", "2")
+			want := losses(t, (&job{cpu: true, e: small(t, set)}).run(t).ok(t).dir, 0)
+			resume := ""
+			var got []float64
+			for i, layout := range []map[string]string{{"tp": "2"}, {"dp": "2", "accumulate": "1", "zero": "1"}, {"pp": "2", "tp": "2"}, {"dp": "2", "accumulate": "1"}} {
+				at := fmt.Sprint(10*i + 10)
+				now := with(set, "stop-after", at, "resume", resume)
+				for k, v := range layout {
+					now[k] = v
+				}
+				j := (&job{cpu: true, e: small(t, now)}).run(t).ok(t)
+				got = append(got, losses(t, j.dir, len(j.errs)-1)...)
+				resume = checkpoint.Dir(j.dir, 10*i+10)
+			}
+			if d := apart(want, got); d > 5e-5 {
+				t.Errorf("%g apart: %v, want %v", d, got, want)
+			}
+		})
+	}
+}
+
+// TestResumeSlicedIsBitIdentical: slices of the optimizer and stages of a pipeline go on bit for bit as well.
+func TestResumeSlicedIsBitIdentical(t *testing.T) {
+	for name, set := range map[string]map[string]string{
+		"zero":     {"dp": "2", "zero": "1", "tp": "2"},
+		"pipeline": {"pp": "2", "tp": "2", "accumulate": "2"},
+		"sltrain":  {"variant": "sltrain", "sltrain-delta": "0.2", "dp": "2", "zero": "1"},
+		"loro":     {"variant": "loro", "loro-every": "8", "restart-warmup": "3", "dp": "2", "zero": "1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			set := with(set, "steps", "20")
+			whole := (&job{cpu: true, e: small(t, set)}).run(t).ok(t)
+			first := (&job{cpu: true, e: small(t, with(set, "stop-after", "11"))}).run(t).ok(t)
+			second := (&job{cpu: true, e: small(t, with(set, "resume", checkpoint.Dir(first.dir, 11)))}).run(t).ok(t)
+			same(t, name, contents(t, checkpoint.Dir(whole.dir, 20)), contents(t, checkpoint.Dir(second.dir, 20)))
+		})
+	}
+}
+
 // TestCheckpointsStay: one every so many steps, the last of all, and only as many as wanted.
 func TestCheckpointsStay(t *testing.T) {
 	for _, c := range []struct {

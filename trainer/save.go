@@ -148,24 +148,18 @@ func (v *saver) copy(ctx context.Context) error {
 			return err
 		}
 	}
-	share := make(map[string]piece, len(v.share))
-	for _, p := range v.share {
-		share[p.item.Name] = p
-	}
-	var err error
-	v.layout.Items(func(it checkpoint.Item, at int64) {
-		p := share[it.Name]
-		for i, n := range p.ints {
-			binary.LittleEndian.PutUint64(v.host.Bytes[at+8*int64(i):], uint64(n))
+	for n, p := range v.share {
+		at := v.layout.At(n)
+		for i, place := range p.ints {
+			binary.LittleEndian.PutUint64(v.host.Bytes[at+8*int64(i):], uint64(place))
 		}
-		if err != nil || p.ints != nil || p.view.Len() == 0 {
-			return
+		if p.ints != nil || p.view.Len() == 0 {
+			continue
 		}
-		label := kernels.Label{Phase: kernels.Data, Layer: -1, Chunk: "checkpoint", Op: it.Name}
-		err = dev.Do(kernels.Call{Label: label}, &kernels.Download{Src: p.view, Dst: v.host, Offset: at})
-	})
-	if err != nil {
-		return err
+		label := kernels.Label{Phase: kernels.Data, Layer: -1, Chunk: "checkpoint", Op: p.item.Name}
+		if err := dev.Do(kernels.Call{Label: label}, &kernels.Download{Src: p.view, Dst: v.host, Offset: at}); err != nil {
+			return err
+		}
 	}
 	return dev.Sync(ctx, dev.Compute())
 }

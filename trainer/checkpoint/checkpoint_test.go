@@ -19,13 +19,14 @@ import (
 func shards() [][]Item {
 	half := func(lo int) Part { return Part{RowHi: 4, ColLo: lo, ColHi: lo + 3, Count: 12} }
 	stretch := func(from, n int64) Part { p := half(0); p.From, p.Count = from, n; return p }
+	last := func(from, n int64) Part { p := half(3); p.From, p.Count = from, n; return p }
 	pick := func(places ...int64) Part { return Part{ColHi: 5, RowHi: 1, Picks: places, Count: int64(len(places))} }
 	matrix, vector := []int64{4, 6}, []int64{5}
 	odd, even := pick(1, 3), pick(0, 2, 4)
 	return [][]Item{
 		{{"w", "F32", matrix, half(0)}, {"m", "F32", matrix, stretch(0, 5)}, {"v", "F32", vector, odd}, {"v.index", "I64", vector, odd}},
 		{{"w", "F32", matrix, half(3)}, {"m", "F32", matrix, stretch(5, 7)}, {"v", "F32", vector, even}, {"v.index", "I64", vector, even}},
-		{{"m", "F32", matrix, half(3)}},
+		{{"m", "F32", matrix, last(0, 7)}, {"m", "F32", matrix, last(7, 5)}},
 		{},
 	}
 }
@@ -59,11 +60,11 @@ func write(t testing.TB, dir string, step int) (world int) {
 			t.Fatal(err)
 		}
 		body := make([]byte, l.Bytes())
-		l.Items(func(it Item, at int64) {
+		for n, it := range items {
 			for i, place := range places(it.Part, columns(it.Shape)) {
-				put(body[at:], int64(i), Width(it.DType), number(it.Name, place))
+				put(body[l.At(n):], int64(i), Width(it.DType), number(it.Name, place))
 			}
-		})
+		}
 		if err := WriteShard(t.Context(), tmp, rank, l, body); err != nil {
 			t.Fatal(err)
 		}

@@ -25,7 +25,9 @@ type Item struct {
 // Layout is the body of a rank's file: where each item's elements lie in it. The file's body is one piece of memory, so that writing
 // is copying it out.
 type Layout struct {
-	items  []Item
+	items  []Item // as they were given
+	order  []int  // in which they lie in the body
+	keys   []string
 	at     []int64 // bytes into the body
 	picks  []pickList
 	bytes  int64
@@ -42,8 +44,11 @@ type pickList struct {
 
 // NewLayout lays items out. Lists of picked elements and items of eight bytes come first, so that everything is aligned.
 func NewLayout(items []Item) (*Layout, error) {
-	l := &Layout{items: slices.Clone(items), at: make([]int64, len(items)), arrays: map[string]Array{}}
-	slices.SortStableFunc(l.items, func(a, b Item) int { return Width(b.DType) - Width(a.DType) })
+	l := &Layout{items: slices.Clone(items), at: make([]int64, len(items)), keys: make([]string, len(items)), arrays: map[string]Array{}}
+	for i := range items {
+		l.order = append(l.order, i)
+	}
+	slices.SortStableFunc(l.order, func(a, b int) int { return Width(items[b].DType) - Width(items[a].DType) })
 	for _, it := range l.items {
 		t := Tensor{Name: it.Name, DType: it.DType, Shape: it.Shape}
 		rows, cols := t.dims()
@@ -55,21 +60,25 @@ func NewLayout(items []Item) (*Layout, error) {
 			l.place(it.Name+".picks", "I64", []int64{int64(len(it.Part.Picks))}, int64(len(it.Part.Picks)))
 		}
 	}
-	for i, it := range l.items {
+	for _, i := range l.order {
+		it := l.items[i]
 		l.at[i] = l.bytes
 		shape := []int64{it.Part.Count}
 		if it.Part.rectangular() && len(it.Shape) == 2 {
 			shape = []int64{int64(it.Part.RowHi - it.Part.RowLo), int64(it.Part.ColHi - it.Part.ColLo)}
 		}
-		if _, twice := l.arrays[it.Name]; twice {
-			return nil, fmt.Errorf("checkpoint: tensor %q twice", it.Name)
+		l.keys[i] = it.Name
+		for n := 2; l.taken(l.keys[i]); n++ { // a rank may hold several parts of a tensor
+			l.keys[i] = fmt.Sprintf("%s.%d", it.Name, n)
 		}
-		l.place(it.Name, it.DType, shape, it.Part.Count)
+		l.place(l.keys[i], it.DType, shape, it.Part.Count)
 	}
 	var err error
 	l.header, err = EncodeHeader(l.arrays, map[string]string{"format": "boost-tui checkpoint", "schema": fmt.Sprint(Schema)})
 	return l, err
 }
+
+func (l *Layout) taken(key string) bool { _, ok := l.arrays[key]; return ok }
 
 func (l *Layout) place(key, dtype string, shape []int64, count int64) {
 	n := count * int64(Width(dtype))
@@ -90,12 +99,8 @@ func (l *Layout) list(picks []int64) string {
 // Bytes is the size of the body.
 func (l *Layout) Bytes() int64 { return l.bytes }
 
-// Items are the items in the order of the body, each with where it begins there.
-func (l *Layout) Items(yield func(it Item, at int64)) {
-	for i, it := range l.items {
-		yield(it, l.at[i])
-	}
-}
+// At is where an item begins in the body, given its number.
+func (l *Layout) At(item int) int64 { return l.at[item] }
 
 // shard is what one rank has written: the side file from which the manifest is made.
 type shard struct {
@@ -130,7 +135,7 @@ func WriteShard(ctx context.Context, dir string, rank int, l *Layout, body []byt
 	for i, it := range l.items {
 		p := it.Part
 		from, n := l.at[i], p.Count*int64(Width(it.DType))
-		e := Slice{File: s.File.Name, Key: it.Name, Rows: [2]int{p.RowLo, p.RowHi}, Cols: [2]int{p.ColLo, p.ColHi}, From: p.From, Count: p.Count,
+		e := Slice{File: s.File.Name, Key: l.keys[i], Rows: [2]int{p.RowLo, p.RowHi}, Cols: [2]int{p.ColLo, p.ColHi}, From: p.From, Count: p.Count,
 			CRC: Checksum(crc32.Checksum(body[from:from+n], castagnoli))}
 		if p.Picks != nil {
 			e.Picks = l.list(p.Picks)
