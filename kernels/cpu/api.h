@@ -17,6 +17,17 @@ void bt_blas_close(void *library);
 /* Products of every context run on the library from now on. It must have one thread per call: the device splits products itself. */
 int bt_blas_use(void *library, char *err, size_t errlen);
 
+/* comm.c, collective.c: of what a group on several hosts is made, on each of them. The members of this host come together
+ * and tell what they are about to do; then each can reach the others' operands; in the end they come together again. */
+uint64_t bt_host_identity(bt_ctx *);
+bt_status bt_comm_enter(bt_comm *, const bt_coll *, uint64_t *wait_ns, char *err);
+bt_status bt_comm_barrier(bt_comm *, char *err); /* waits until every member has come */
+void *bt_comm_peer(bt_comm *, int part, int dst, int rank, uint64_t bytes, char *err);
+void bt_comm_break(bt_comm *, bt_status, const char *text); /* makes it fail for every member */
+/* dst becomes the reduction of n arrays, or of itself and another. */
+void bt_combine(bt_ctx *, float *dst, float *const *x, int n, uint64_t count, int reduce);
+void bt_combine_two(bt_ctx *, float *dst, float *src, uint64_t count, int reduce);
+
 /* One indirect call each; cgo cannot call a function pointer. */
 static inline bt_status t_open(const bt_api *a, const bt_options *o, bt_ctx **c, char *err, size_t n) {
   return a->open(o, c, err, n);
@@ -43,6 +54,7 @@ static inline bt_status t_event_time(const bt_api *a, bt_ctx *c, bt_event *e, in
 }
 static inline bt_status t_launch(const bt_api *a, bt_ctx *c, bt_stream *s, const bt_op *o) { return a->launch(c, s, &o->h); }
 static inline bt_status t_launch_coll(const bt_api *a, bt_ctx *c, bt_stream *s, const bt_coll *o) { return a->launch(c, s, &o->h); }
+static inline bt_status t_launch_call(const bt_api *a, bt_ctx *c, bt_stream *s, const bt_call *o) { return a->launch(c, s, &o->h); }
 static inline bt_status t_comm_uid(const bt_api *a, bt_ctx *c, bt_uid *u) { return a->comm_uid(c, u); }
 static inline bt_status t_comm_join(const bt_api *a, bt_ctx *c, const bt_uid *u, int32_t n, int32_t rank, const char *name,
                                     bt_comm **out) {

@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #define BT_ABI 3
+#define BT_ERRLEN 512 /* of the texts of errors */
 typedef int32_t bt_status;
 enum {
   BT_OK = 0,
@@ -69,6 +70,7 @@ enum {
   BT_ADAMW,           /* Param M V Grad Scale; rows 1, cols the length; i: step; f: lr beta1 beta2 eps weightDecay */
   BT_FIND_NON_FINITE, /* X At */
   BT_COLLECTIVE,      /* a bt_coll */
+  BT_CALL,            /* a bt_call */
   BT_CROSS,           /* U Prev Gate H; i: silu */
   BT_CROSS_BWD,       /* DH Carry Prev Gate DGate; i: silu fresh */
   BT_SCATTER,         /* Values Index Out; rows 1, cols the number of values; i: elements of Out */
@@ -106,10 +108,19 @@ typedef struct {
   bt_head h;
   uint64_t comm; /* the address of a bt_comm */
   char label[BT_LABEL];
-  int32_t parts, pad;
+  int32_t parts;
+  int32_t ranks;    /* of the whole group, which may be on several hosts */
   int64_t least_ns; /* that it takes at least, from the moment when all its ranks have come */
   bt_part part[BT_MAX_PARTS];
 } bt_coll;
+
+/* Something that is done outside in the stream's turn, on its thread. On failure err says why. */
+typedef bt_status (*bt_outside)(uint64_t handle, uint64_t *wait_ns, char *err);
+typedef struct {
+  bt_head h;
+  bt_outside run;
+  uint64_t handle;
+} bt_call;
 
 typedef struct {
   uint8_t b[128];

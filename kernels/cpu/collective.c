@@ -1,6 +1,7 @@
 /* collective.c - collectives in place over memory that ranks share: rank r does the r-th part of the work in every peer's
  * buffer, in the order of ranks, so that all ranks end with the same bits. Two barriers serve a whole group call. */
 #include "comm.h"
+#include "api.h"
 #include <stdio.h>
 
 static const char *const kinds[] = {"all-reduce", "all-gather", "reduce-scatter", "broadcast", "send", "receive"};
@@ -17,9 +18,9 @@ void bt_comm_describe(const bt_seg_call *c, char *out, size_t len) {
 }
 
 /* How much of dst a part writes, where that is not src. */
-static uint64_t result_bytes(const bt_comm *c, const bt_part *p) {
+static uint64_t result_bytes(const bt_coll *o, const bt_part *p) {
   uint64_t bytes = p->n * sizeof(float);
-  return p->kind == BT_ALLGATHER ? bytes * c->n : p->kind == BT_REDUCESCATTER ? bytes / c->n : 0;
+  return p->kind == BT_ALLGATHER ? bytes * o->ranks : p->kind == BT_REDUCESCATTER ? bytes / o->ranks : 0;
 }
 
 bt_status bt_comm_publish(bt_comm *c, const bt_coll *o, bt_seg_call *call, char *err) {
@@ -28,7 +29,7 @@ bt_status bt_comm_publish(bt_comm *c, const bt_coll *o, bt_seg_call *call, char 
   for (int i = 0; i < o->parts; i++) {
     const bt_part *p = &o->part[i];
     bt_place src = {0}, dst = {0};
-    uint64_t bytes = p->n * sizeof(float), wide = result_bytes(c, p);
+    uint64_t bytes = p->n * sizeof(float), wide = result_bytes(o, p);
     if ((bytes && p->kind != BT_RECV && !bt_segment_find(c->ctx->segment, p->src, bytes, &src)) ||
         (wide && !bt_segment_find(c->ctx->segment, p->dst, wide, &dst)))
       return bt_fail(err, BT_EINVAL, "part %d is not in symmetric memory of this device", i);
@@ -99,21 +100,38 @@ static bt_status spread(bt_comm *c, bt_status status, const char *err) {
   return status;
 }
 
-bt_status bt_collective(bt_lane *l, const bt_coll *o, uint64_t *wait_ns, char *err) {
-  bt_comm *c = (bt_comm *)(uintptr_t)o->comm;
-  (void)l;
-  if (o->part[0].kind >= BT_SEND) return spread(c, bt_transfer(c, o, wait_ns, err), err);
+bt_status bt_comm_enter(bt_comm *c, const bt_coll *o, uint64_t *wait_ns, char *err) {
   bt_seg_call *call = &c->slot->member[c->rank].call;
   call->seq = ++c->calls;
   bt_status status = spread(c, bt_comm_publish(c, o, call, err), err);
   if (status) return status;
   int64_t came = bt_monotonic();
   status = bt_comm_barrier(c, err);
+  *wait_ns += bt_monotonic() - came;
+  return status ? status : agree(c, err);
+}
+
+bt_status bt_collective(const bt_coll *o, uint64_t *wait_ns, char *err) {
+  bt_comm *c = (bt_comm *)(uintptr_t)o->comm;
+  if (o->part[0].kind >= BT_SEND) return spread(c, bt_transfer(c, o, wait_ns, err), err);
+  bt_status status = bt_comm_enter(c, o, wait_ns, err);
   int64_t begun = bt_monotonic();
-  *wait_ns += begun - came;
-  if (status || (status = agree(c, err))) return status;
   for (int i = 0; i < o->parts && !status; i++)
     if (o->part[i].n) status = spread(c, work(c, &o->part[i], i, err), err);
   if (!status && o->least_ns) status = bt_comm_sleep(c, begun + o->least_ns, err);
   return status ? status : bt_comm_barrier(c, err);
+}
+
+void *bt_comm_peer(bt_comm *c, int part, int dst, int rank, uint64_t bytes, char *err) {
+  const bt_seg_part *p = &c->slot->member[rank].call.part[part];
+  return bt_segment_at(c->ctx->segment, c->world[rank], dst ? p->dst : p->src, bytes, err);
+}
+
+void bt_combine(bt_ctx *c, float *dst, float *const *x, int n, uint64_t count, int reduce) {
+  c->isa->combine_into(dst, x, n, count, reduce);
+}
+
+void bt_combine_two(bt_ctx *c, float *dst, float *src, uint64_t count, int reduce) {
+  float *x[2] = {dst, src};
+  c->isa->combine_into(dst, x, 2, count, reduce);
 }

@@ -1,5 +1,6 @@
 /* comm.c - communicators: joining, barriers, and noticing that somebody has died. */
 #include "comm.h"
+#include "api.h"
 #include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -252,6 +253,12 @@ bt_status bt_comm_end(bt_comm *c, int32_t how) {
   leave(c);
   return BT_OK;
 }
+
+void bt_comm_break(bt_comm *c, bt_status status, const char *text) {
+  if (!atomic_load(&c->ended)) bt_comm_fail(c->slot, status, "%.500s", text);
+}
+
+uint64_t bt_host_identity(bt_ctx *ctx) { return ctx->segment->header->id; }
 
 void bt_comm_free_all(bt_ctx *ctx) {
   for (bt_list *l = ctx->comms, *n; l; l = n) {

@@ -21,9 +21,11 @@ import (
 	"unsafe"
 
 	"boost-tui/kernels"
+	"boost-tui/kernels/wire"
 )
 
-// Comm is a communicator over the shared memory of a host. It implements kernels.Comm.
+// Comm is a communicator over the shared memory of a host. It implements kernels.Comm. Where members are on several
+// hosts it is a part of an across.
 type Comm struct {
 	dev        *Device
 	name       string
@@ -33,21 +35,46 @@ type Comm struct {
 	c  *C.bt_comm
 }
 
-// UID implements kernels.Device.
+// UID implements kernels.Device. With a network the identity says where this device can be reached.
 func (d *Device) UID() (kernels.UID, error) {
-	var u C.bt_uid
 	if err := d.closed("uid"); err != nil {
 		return kernels.UID{}, err
 	}
+	if d.node == nil {
+		return d.sharedUID()
+	}
+	v, err := d.node.Invite()
+	if err != nil {
+		return kernels.UID{}, &kernels.Error{Backend: "cpu", Op: "uid", Msg: err.Error(), Err: kernels.ErrComm}
+	}
+	var u kernels.UID
+	copy(u[:], v.Bytes())
+	return u, nil
+}
+
+// sharedUID is the identity of a communicator in the memory that ranks of this host share.
+func (d *Device) sharedUID() (kernels.UID, error) {
+	var u C.bt_uid
 	s := C.t_comm_uid(d.api, d.ctx, &u)
 	return *(*kernels.UID)(unsafe.Pointer(&u)), d.fail("uid", kernels.Label{}, s)
 }
 
-// Join implements kernels.Device. The ranks of a communicator must share this device's segment.
+// Join implements kernels.Device. Members share this device's segment, or reach each other by the network.
 func (d *Device) Join(ctx context.Context, id kernels.UID, n, rank int, name string) (kernels.Comm, error) {
 	if err := d.closed("join"); err != nil {
 		return nil, err
 	}
+	if v, ok := wire.ParseInvitation(id[:]); ok {
+		return d.joinAcross(ctx, v, n, rank, name)
+	}
+	c, err := d.joinShared(ctx, id, n, rank, name)
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func (d *Device) joinShared(ctx context.Context, id kernels.UID, n, rank int, name string) (*Comm, error) {
 	text := C.CString(name)
 	defer C.free(unsafe.Pointer(text))
 	c := &Comm{dev: d, name: name, rank: rank, size: n}
@@ -119,16 +146,22 @@ func (c *Comm) end(how C.int32_t) error {
 
 // message encodes and launches a group call or a transfer.
 func (d *Device) message(c kernels.Call, e kernels.Message) error {
-	comm, ok := e.Group().(*Comm)
-	if !ok || comm.dev != d || comm.c == nil {
-		return invalid(e.Name(), c.Label, "the communicator is closed or not one of this device")
-	}
-	if err := encode(&d.coll, e); err != nil {
+	o := &d.coll
+	if err := encode(o, e); err != nil {
 		return invalid(e.Name(), c.Label, err.Error())
 	}
-	o := &d.coll
-	o.comm, o.least_ns = C.uint64_t(uintptr(unsafe.Pointer(comm.c))), C.int64_t(d.link.Time(e))
+	o.least_ns = C.int64_t(d.link.Time(e))
 	setText(o.label[:], c.Label.String())
+	comm, shared := e.Group().(*Comm)
+	if a, ok := e.Group().(*across); ok && a.dev == d {
+		if comm, shared = a.here(o); !shared {
+			return d.call(c, a, e.Name(), o)
+		}
+	}
+	if !shared || comm.dev != d || comm.c == nil {
+		return invalid(e.Name(), c.Label, "the communicator is closed or not one of this device")
+	}
+	o.comm = C.uint64_t(uintptr(unsafe.Pointer(comm.c)))
 	s := d.streams[c.Stream]
 	if c.Stream != kernels.ComputeStream {
 		d.remember(s, c, e.Name())
@@ -176,7 +209,7 @@ func encode(o *C.bt_coll, e kernels.Message) error {
 	if n > len(o.part) {
 		return fmt.Errorf("more parts than %d; a group call holds no more", len(o.part))
 	}
-	o.parts = C.int32_t(n)
+	o.parts, o.ranks = C.int32_t(n), C.int32_t(e.Group().Size())
 	o.h.size = C.uint32_t(unsafe.Offsetof(o.part) + uintptr(n)*unsafe.Sizeof(o.part[0]))
 	o.h.kind = C.BT_COLLECTIVE
 	return nil

@@ -28,8 +28,6 @@ bt_status bt_comm_publish(bt_comm *, const bt_coll *, bt_seg_call *, char *err);
 /* "#3 label: all-reduce of 64 at 0" */
 void bt_comm_describe(const bt_seg_call *, char *out, size_t len);
 bt_status bt_transfer(bt_comm *, const bt_coll *, uint64_t *wait_ns, char *err);
-/* Waits until every member has come. On failure err says why. */
-bt_status bt_comm_barrier(bt_comm *, char *err);
 /* Makes the communicator fail for every member; the first reason stays. */
 void bt_comm_fail(bt_seg_comm *, bt_status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 bt_status bt_comm_check(bt_comm *, char *err);

@@ -19,6 +19,7 @@ package cpu
 import "C"
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -26,6 +27,7 @@ import (
 	"unsafe"
 
 	"boost-tui/kernels"
+	"boost-tui/kernels/wire"
 )
 
 // Options say how a device is opened. The zero value is a device by itself on one thread.
@@ -39,6 +41,8 @@ type Options struct {
 	Threads int
 	// BLAS is "gonum", the absolute path of a CBLAS library, or "": $BOOST_BLAS, else the first of the usual libraries, else gonum.
 	BLAS string
+	// Network lets communicators have members on other hosts. nil: only ranks of the segment can be members.
+	Network *wire.Options
 	// Link is an interconnect to imitate: every message takes at least as long as a ring over it would need from the
 	// moment when all its ranks have come. The stream sleeps meanwhile.
 	Link kernels.Link
@@ -61,7 +65,9 @@ type Device struct {
 	streams []*stream
 	events  []*C.bt_event
 	host    map[unsafe.Pointer]int64
-	comms   []*Comm
+	comms   []kernels.Comm
+	node    *wire.Node // nil: no network
+	calls   calls
 	op      C.bt_op   // the operation being encoded; one goroutine at a time
 	coll    C.bt_coll // likewise
 }
@@ -111,6 +117,12 @@ func Open(o Options) (*Device, error) {
 	}
 	runtime.KeepAlive(o.Segment)
 	d.streams = []*stream{{}}
+	if o.Network == nil {
+		return d, nil
+	}
+	if d.node, err = wire.Listen(*o.Network); err != nil {
+		return nil, errors.Join(&kernels.Error{Backend: "cpu", Op: "open", Msg: err.Error(), Err: kernels.ErrComm}, d.Close())
+	}
 	return d, nil
 }
 
@@ -132,9 +144,14 @@ func (d *Device) Close() error {
 	for _, c := range d.comms {
 		c.Close()
 	}
+	var err error
+	if d.node != nil {
+		err = d.node.Close()
+	}
 	C.t_close(d.api, d.ctx)
 	d.ctx = nil
-	return nil
+	d.calls.forget()
+	return err
 }
 
 func processorName() string {

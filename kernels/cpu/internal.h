@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define BT_ERRLEN 512
+
 #define BT_MAX_THREADS 512
 
 /* pool.c: the threads of a device. */
@@ -96,7 +96,7 @@ bt_status bt_comm_ready(bt_comm *, int32_t wait_us);
 bt_status bt_comm_status(bt_comm *, char *text, size_t len);
 bt_status bt_comm_end(bt_comm *, int32_t how);
 void bt_comm_free_all(bt_ctx *);
-bt_status bt_collective(bt_lane *, const bt_coll *, uint64_t *wait_ns, char *err);
+bt_status bt_collective(const bt_coll *, uint64_t *wait_ns, char *err);
 
 /* stream.c */
 struct bt_event {

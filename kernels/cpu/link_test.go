@@ -10,8 +10,11 @@ import (
 	"boost-tui/kernels"
 )
 
-// slow is a link over which 64 KiB between two ranks take 66 ms and a message of one element 2 ms.
-var slow = kernels.Link{BytesPerSecond: 1 << 20, Latency: time.Millisecond}
+// slow is a link over which 64 KiB between two ranks take 18 ms and a message of one element 2 ms.
+var slow = kernels.Link{BytesPerSecond: 4 << 20, Latency: time.Millisecond}
+
+// tries is how often a time is measured: what else runs on the machine only ever adds, and all ranks try as often.
+const tries = 8
 
 // under runs a message on a stream of its own and says how long its stream was busy with it after all had come.
 func (r *rig) under(s kernels.Stream, op kernels.Op) (transfer time.Duration, err error) {
@@ -44,16 +47,21 @@ func TestLink(t *testing.T) {
 			&kernels.Collective{Comm: c, Parts: []kernels.Part{{Send: v.ColRange(0, 1)}}},
 			there,
 		} {
-			if c.Rank() == 1 {
-				time.Sleep(30 * time.Millisecond) // who comes first waits, and then the link takes its time
+			want, best := slow.Time(m), time.Hour
+			for range tries {
+				if c.Rank() == 1 {
+					time.Sleep(5 * time.Millisecond) // who comes first waits, and then the link takes its time
+				}
+				got, err := r.under(s, m)
+				if err != nil {
+					return err
+				}
+				if best = min(best, got); got < want {
+					return fmt.Errorf("%s took %v, want %v", m.Name(), got, want)
+				}
 			}
-			want := slow.Time(m)
-			got, err := r.under(s, m)
-			if err != nil {
-				return err
-			}
-			if got < want || got > want+want/4+20*time.Millisecond {
-				return fmt.Errorf("%s took %v, want %v", m.Name(), got, want)
+			if best > want+want/10+2*time.Millisecond {
+				return fmt.Errorf("%s took %v at best, want %v", m.Name(), best, want)
 			}
 		}
 		return nil
@@ -71,16 +79,20 @@ func TestLinkOverlapsCompute(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		v := r.symmetric(1 << 14)
-		start := time.Now()
-		p := x.StartReduce("under", c, v)
-		for time.Since(start) < 60*time.Millisecond { // compute, on as many threads as there are cores
-			x.Do("work", &kernels.Fill{X: r.matrix(64, 64, 0)})
+		v, work := r.symmetric(1<<14), r.matrix(64, 64, 0)
+		best := time.Hour
+		for range tries {
+			start := time.Now()
+			p := x.StartReduce("under", c, v)
+			for time.Since(start) < 20*time.Millisecond {
+				x.Do("work", &kernels.Fill{X: work})
+			}
+			before := time.Now()
+			p.Wait()
+			best = min(best, time.Since(before))
 		}
-		before := time.Now()
-		p.Wait()
-		if exposed := time.Since(before); exposed > 40*time.Millisecond {
-			return fmt.Errorf("%v of %v were exposed", exposed, time.Since(start))
+		if want := slow.Time(&kernels.Collective{Comm: c, Parts: []kernels.Part{{Send: v}}}); best > want/4 {
+			return fmt.Errorf("%v of %v were exposed at best", best, want)
 		}
 		return x.Err()
 	}) {

@@ -30,26 +30,42 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child is one rank in a process of its own. The segment is file 3.
+// child is one rank in a process of its own. The segment is file 3. With a host it has a network too.
 func child(spec []string) error {
 	rank, _ := strconv.Atoi(spec[1])
 	n, _ := strconv.Atoi(spec[2])
 	var id kernels.UID
-	if _, err := hex.Decode(id[:], []byte(spec[3])); err != nil {
+	if _, err := hex.Decode(id[:], []byte(strings.TrimSuffix(spec[3], makeUID))); err != nil {
 		return err
 	}
-	d, err := Open(Options{Segment: os.NewFile(3, "segment"), World: n, Rank: rank})
+	o := Options{Segment: os.NewFile(3, "segment"), World: n, Rank: rank}
+	if len(spec) > 4 {
+		host, _ := strconv.Atoi(spec[4])
+		o.Network = network(host)
+		o.Network.Silence = processSilence
+		o.Segment, o.World, o.Rank = nil, 1, 0
+	}
+	d, err := Open(o)
 	if err != nil {
 		return err
 	}
 	defer d.Close()
+	if spec[3] == makeUID {
+		if id, err = d.UID(); err != nil {
+			return err
+		}
+		fmt.Printf("%x\n", id)
+	}
 	return member(d, id, n, rank, spec[0])
 }
 
+// makeUID tells a child to make the identity of the communicator, and to print it.
+const makeUID = "make"
+
 // member does a rank's part of a test: rounds of an all-reduce, or of transfers round a ring, on streams of their own.
-// With "die" the last rank never comes to its last rounds.
+// With "die" the last rank never comes to its last rounds, with "first die" the first.
 func member(d *Device, id kernels.UID, n, rank int, what string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	c, err := d.Join(ctx, id, n, rank, "tp")
 	if err != nil {
@@ -65,8 +81,15 @@ func member(d *Device, id kernels.UID, n, rank int, what string) error {
 	if err != nil {
 		return err
 	}
+	victim := n - 1
+	if strings.HasPrefix(what, "first") {
+		victim = 0
+	}
 	for round := range 20 {
-		if strings.HasSuffix(what, "die") && rank == n-1 && round == 10 {
+		if strings.HasSuffix(what, "slow") && rank == n-1 && round == 10 {
+			time.Sleep(2 * processSilence)
+		}
+		if strings.HasSuffix(what, "die") && rank == victim && round == 10 {
 			time.Sleep(time.Minute)
 		}
 		r.fillBy(v, func(i int) float64 { return float64(rank + i%7 + round) })
@@ -93,12 +116,25 @@ func member(d *Device, id kernels.UID, n, rank int, what string) error {
 
 // start runs ranks 1 to n-1 as processes and returns the device of rank 0, which is this one.
 func start(t *testing.T, what string, n int) (*Device, kernels.UID, []*exec.Cmd) {
+	return startOn(t, what, n, nil)
+}
+
+// processSilence is how long a rank on another host may say nothing.
+const processSilence = 2 * time.Second
+
+// startOn is start with rank i on a host of its own, of the number in hosts.
+func startOn(t *testing.T, what string, n int, hosts []int) (*Device, kernels.UID, []*exec.Cmd) {
 	segment, err := NewSegment()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer segment.Close()
-	d := open(t, Options{Segment: segment, World: n}).Device
+	o := Options{Segment: segment, World: n}
+	if hosts != nil {
+		o = Options{Network: network(hosts[0])}
+		o.Network.Silence = processSilence
+	}
+	d := open(t, o).Device
 	id, err := d.UID()
 	if err != nil {
 		t.Fatal(err)
@@ -106,7 +142,11 @@ func start(t *testing.T, what string, n int) (*Device, kernels.UID, []*exec.Cmd)
 	var children []*exec.Cmd
 	for rank := 1; rank < n; rank++ {
 		c := exec.Command(os.Args[0])
-		c.Env = append(os.Environ(), fmt.Sprintf("%s=%s %d %d %s", childEnv, strings.ReplaceAll(what, " ", "-"), rank, n, hex.EncodeToString(id[:])))
+		spec := fmt.Sprintf("%s=%s %d %d %s", childEnv, strings.ReplaceAll(what, " ", "-"), rank, n, hex.EncodeToString(id[:]))
+		if hosts != nil {
+			spec += fmt.Sprintf(" %d", hosts[rank])
+		}
+		c.Env = append(os.Environ(), spec)
 		c.ExtraFiles = []*os.File{segment}
 		c.Stdout, c.Stderr = os.Stderr, os.Stderr
 		c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}

@@ -64,7 +64,8 @@ static void fail(bt_stream *s, uint64_t ticket, bt_status status) {
 }
 
 static bt_status execute(bt_stream *s, const bt_head *h, char *err) {
-  if (h->kind == BT_COLLECTIVE) return bt_collective(s->lane, (const bt_coll *)h, &s->wait_ns, err);
+  if (h->kind == BT_COLLECTIVE) return bt_collective((const bt_coll *)h, &s->wait_ns, err);
+  if (h->kind == BT_CALL) return ((const bt_call *)h)->run(((const bt_call *)h)->handle, &s->wait_ns, err);
   return bt_run(s->lane, (const bt_op *)h, err);
 }
 

@@ -25,6 +25,7 @@ type Group struct {
 	at         []netip.AddrPort // where members listen, by rank
 	results    chan [][]byte
 	failed     chan struct{} // closed once failure is set
+	ended      chan struct{} // closed when Close begins
 	parted     chan struct{} // closed when this side stops to say that it is alive
 	wg         sync.WaitGroup
 	words      sync.WaitGroup // failures that are being told to the hub
@@ -54,7 +55,7 @@ type slot struct {
 // Join makes this node a member of a group of size. It blocks until all have joined, the context ends, or one fails.
 func (n *Node) Join(ctx context.Context, v Invitation, size, rank int, name string) (*Group, error) {
 	g := &Group{node: n, nonce: v.nonce, name: name, rank: rank, size: size, results: make(chan [][]byte, 1), failed: make(chan struct{}),
-		parted: make(chan struct{}), left: map[int]bool{}, lanes: map[end]*slot{}}
+		ended: make(chan struct{}), parted: make(chan struct{}), left: map[int]bool{}, lanes: map[end]*slot{}}
 	n.mu.Lock()
 	if n.groups[v.nonce] != nil || n.ctx.Err() != nil {
 		n.mu.Unlock()
@@ -116,6 +117,8 @@ func (g *Group) Exchange(ctx context.Context, say []byte) ([][]byte, error) {
 		return all, nil
 	case <-g.failed:
 		return nil, g.Err()
+	case <-g.ended:
+		return nil, g.wasClosed()
 	case <-ctx.Done():
 		return nil, fmt.Errorf("wait for the %d ranks of %s: %w", g.size, g.name, context.Cause(ctx))
 	}
@@ -222,6 +225,8 @@ func (g *Group) Err() error {
 	return g.failure
 }
 
+func (g *Group) wasClosed() error { return fmt.Errorf("%s was closed: %w", g.name, net.ErrClosed) }
+
 // Failed is closed when the group fails.
 func (g *Group) Failed() <-chan struct{} { return g.failed }
 
@@ -250,6 +255,7 @@ func (g *Group) Close() error {
 		return nil
 	}
 	g.closed = true
+	close(g.ended)
 	conns, outs := g.conns, g.outs
 	g.mu.Unlock()
 	for _, o := range outs {

@@ -59,6 +59,8 @@ func (g *Group) From(ctx context.Context, rank int, lane uint16) (*In, error) {
 		return &In{g: g, from: rank, conn: conn}, g.own(conn, nil)
 	case <-g.failed:
 		return nil, g.Err()
+	case <-g.ended:
+		return nil, g.wasClosed()
 	case <-ctx.Done():
 		return nil, fmt.Errorf("wait for the connection of rank %d of %s: %w", rank, g.name, context.Cause(ctx))
 	}
@@ -115,7 +117,7 @@ func (g *Group) own(conn *net.TCPConn, o *Out) error {
 		if g.failure != nil {
 			return g.failure
 		}
-		return fmt.Errorf("%s was closed", g.name)
+		return g.wasClosed()
 	}
 	g.conns = append(g.conns, conn)
 	if o != nil {
@@ -133,7 +135,7 @@ func (g *Group) broke(rank int, err error) error {
 		g.mu.Unlock()
 		switch {
 		case closed:
-			return fmt.Errorf("%s was closed: %w", g.name, net.ErrClosed)
+			return g.wasClosed()
 		case left:
 			err = fmt.Errorf("rank %d of %s has left", rank, g.name)
 			g.Fail(err)
