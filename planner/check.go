@@ -40,13 +40,8 @@ func wayOut(e experiment.Experiment, v experiment.Violation, mem int64) experime
 
 // needBytes is the memory of all ranks.
 func needBytes(e experiment.Experiment) (int64, error) {
-	var r recording
-	cfg := step.ConfigOf(e)
-	cfg.Model.Micros = min(cfg.Model.Micros, 2)
-	if _, err := r.allocate(cfg, e.Parallel.TP); err != nil {
-		return 0, err
-	}
-	return priceOf(e).memory(r.memory).Total * int64(e.World()), nil
+	l, err := loadsOf(step.ConfigOf(e), e.Parallel, priceOf(e))
+	return l.total, err
 }
 
 // fitting finds the largest smaller value of a key with which the experiment is valid and fits.

@@ -18,7 +18,7 @@ func TestMemoryIsWhatIsAllocated(t *testing.T) {
 		e := resolve(t, "dtype=fp32 "+words)
 		p := plan(t, "dtype=fp32 "+words)
 		var r recording
-		if _, err := r.allocate(step.ConfigOf(e), e.Parallel.TP); err != nil {
+		if _, err := r.allocate(step.ConfigOf(e), e.Parallel, p.Stage); err != nil {
 			t.Fatal(err)
 		}
 		if p.Memory.Total != r.dev.PeakBytes() {

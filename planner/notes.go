@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"boost-tui/experiment"
+	"boost-tui/model"
 )
 
 // notes says in words what the figures rest on.
@@ -15,6 +16,16 @@ func notes(e experiment.Experiment, p *Plan) []string {
 	}
 	if world := e.World(); world > 1 {
 		say("Memory, bytes and block figures are of one rank of %d.", world)
+	}
+	if pp := e.Parallel.PP; pp > 1 {
+		stage := model.Stage{Index: p.Stage, Count: pp}
+		say("Of the %d stages it is number %d, whose ranks need most memory: it keeps up to %d micro-batches in flight.", pp, p.Stage+1, stage.InFlight(e.Step.Accumulate))
+	}
+	if e.Parallel.Zero > 0 {
+		say("Optimizer state is sliced over dp (ZeRO-1): gradients are reduced to slices, and the weights gathered again.")
+	}
+	if e.Parallel.SP {
+		say("The residual stream is split by tokens: a sum over the ranks is a reduce-scatter and an all-gather, which move as much; norm outputs are gathered again in the backward.")
 	}
 	if e.Step.DType == experiment.BF16 {
 		grads := "2 bytes"

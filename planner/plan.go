@@ -27,10 +27,12 @@ type Plan struct {
 	FLOPs             int64    `json:"flops"`                // model FLOPs of a step, all ranks (DESIGN.md: 3 x forward)
 	RankFLOPs         int64    `json:"flops_per_rank"`       // executed by one rank in a step
 	Collectives       int64    `json:"collectives_per_step"` // group calls of one rank
+	Transfers         int64    `json:"transfers_per_step"`   // sends to other stages of one rank
 	StepBytes         int64    `json:"comm_bytes_per_step"`  // payload of one rank, statistics included
 	WireBytes         int64    `json:"wire_bytes_per_step"`  // what a ring sends from one rank
 	Exact             *Cycle   `json:"exact_step,omitempty"` // loro: what comes on top of a step once in a while
 	TokensPerStep     int64    `json:"tokens_per_step"`      // over all ranks
+	Stage             int      `json:"stage"`                // of the pipeline, that the figures of one rank are about: whose ranks need most memory
 	DType             string   `json:"dtype"`                // that the bytes are counted in
 	Notes             []string `json:"notes"`
 }
@@ -81,11 +83,13 @@ type Collective struct {
 	Elements int64  `json:"elements"`
 }
 
-// Outside is the embedding, the head and the loss, for one micro-batch, and the optimizer.
+// Outside is the embedding, the head and the loss, as far as the stage has them, for one micro-batch, and the optimizer.
 type Outside struct {
-	Forward   Direction `json:"forward"`
-	Backward  Direction `json:"backward"`
-	Optimizer Direction `json:"optimizer"`
+	Forward   Direction  `json:"forward"`
+	Backward  Direction  `json:"backward"`
+	Optimizer Direction  `json:"optimizer"`
+	Replicas  *Direction `json:"replicas,omitempty"` // gradients over data-parallel ranks, once in a step
+	Stages    *Direction `json:"stages,omitempty"`   // what goes to other stages, for one micro-batch
 }
 
 // New predicts a resolved experiment. An experiment that breaks rules is an error that lists them
@@ -95,14 +99,18 @@ func New(e experiment.Experiment, m Machine) (*Plan, error) {
 		return nil, err
 	}
 	cfg := step.ConfigOf(e)
-	r, err := recordStep(cfg, e.Parallel.TP)
+	price := priceOf(e)
+	loads, err := loadsOf(cfg, e.Parallel, price)
 	if err != nil {
 		return nil, fmt.Errorf("plan %s %s under %s: %w", e.Model.Size, e.Model.Variant, e.Parallel.Scheme, err)
 	}
-	price := priceOf(e)
+	r, err := recordStep(cfg, e.Parallel, loads.most)
+	if err != nil {
+		return nil, fmt.Errorf("plan %s %s under %s: %w", e.Model.Size, e.Model.Variant, e.Parallel.Scheme, err)
+	}
 	p := &Plan{Parameters: model.Count(cfg.Model), ParametersPerRank: r.parameters, Memory: price.memory(r.memory), MachineBytes: m.MemBytes,
-		FLOPs: model.FLOPs(cfg.Model), TokensPerStep: e.TokensPerStep(), DType: e.Step.DType}
-	p.NeedBytes = p.Memory.Total * int64(e.World())
+		FLOPs: model.FLOPs(cfg.Model) * int64(e.Parallel.DP), Stage: loads.most, TokensPerStep: e.TokensPerStep(), DType: e.Step.DType}
+	p.NeedBytes = loads.total
 	p.Fits = m.MemBytes == 0 || p.NeedBytes <= m.MemBytes
 	r.block(&p.Block, price)
 	r.outside(&p.Outside)

@@ -208,7 +208,7 @@ func TestParameters(t *testing.T) {
 }
 
 func TestInvalid(t *testing.T) {
-	_, err := New(resolve(t, "tp=3 pp=2"), Machine{})
+	_, err := New(resolve(t, "tp=3 pp=3"), Machine{})
 	var invalid *experiment.InvalidError
 	if !errors.As(err, &invalid) || len(invalid.Violations) != 2 {
 		t.Errorf("%v", err)

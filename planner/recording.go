@@ -4,28 +4,30 @@ import (
 	"context"
 	"strings"
 
+	"boost-tui/experiment"
 	"boost-tui/kernels"
 	"boost-tui/kernels/record"
 	"boost-tui/model"
 	"boost-tui/step"
 )
 
-// recording is one rank's step. Ranks do the same, so rank 0 stands for all.
+// recording is one rank's step. Ranks of a stage do the same, so the first stands for all.
 type recording struct {
 	dev        *record.Device
+	stage      model.Stage
 	memory     map[string]int64 // bytes in fp32 by use
 	parameters int64
 	rows       int64 // tokens of a micro-batch
-	micros     int64 // of the step; two at most are recorded
-	layer      int   // the block that stands for all: the last, which has crossings where there are any
+	micros     int64 // of the step; fewer are recorded
+	layer      int   // the block that stands for all: the stage's last, which has crossings where there are any
 	exact      Cycle // loro: what an exact step does more
 }
 
-// recordStep runs a step on the recorder. Micro-batches after the first are alike, so that the second stands for them.
-func recordStep(cfg step.Config, tp int) (*recording, error) {
-	r := &recording{rows: int64(cfg.Model.Rows()), micros: int64(cfg.Model.Micros), layer: cfg.Model.Layers - 1}
-	cfg.Model.Micros = min(cfg.Model.Micros, 2)
-	s, err := r.allocate(cfg, tp)
+// recordStep runs a step of a stage on the recorder. Micro-batches after the first are alike, so that the second stands for them.
+func recordStep(cfg step.Config, p experiment.Parallel, stage int) (*recording, error) {
+	r := &recording{rows: int64(cfg.Model.Rows()), micros: int64(cfg.Model.Micros), layer: (stage+1)*cfg.Model.Layers/p.PP - 1}
+	cfg = fewer(cfg, p)
+	s, err := r.allocate(cfg, p, stage)
 	if err != nil {
 		return nil, err
 	}
@@ -43,6 +45,12 @@ func recordStep(cfg step.Config, tp int) (*recording, error) {
 	return r, nil
 }
 
+// fewer is the step with as few micro-batches as tell everything: two, or as many as a pipeline holds at most.
+func fewer(cfg step.Config, p experiment.Parallel) step.Config {
+	cfg.Model.Micros = min(cfg.Model.Micros, max(2, p.PP))
+	return cfg
+}
+
 // ordinary is the index of a step after which nothing is due, where there is one.
 func ordinary(c step.Cycles) int { return max(1, c.Exact, c.Merge) + 1 }
 
@@ -57,20 +65,28 @@ func (r *recording) recordExact(every int) {
 	}
 }
 
-// allocate makes the step, which allocates all it ever needs.
-func (r *recording) allocate(cfg step.Config, tp int) (*step.Step, error) {
+// allocate makes the step of a stage's first rank, which allocates all it ever needs.
+func (r *recording) allocate(cfg step.Config, p experiment.Parallel, stage int) (*step.Step, error) {
 	r.dev = record.New(record.Options{})
-	var comm kernels.Comm
-	if tp > 1 {
+	var g step.Groups
+	for _, a := range []struct {
+		name     string
+		n, place int
+		to       *kernels.Comm
+	}{{"tp", p.TP, 0, &g.TP}, {"dp", p.DP, 0, &g.DP}, {"pp", p.PP, stage, &g.PP}} {
+		if a.n == 1 {
+			continue
+		}
 		var err error
-		if comm, err = r.dev.Join(context.Background(), kernels.UID{}, tp, 0, "tp"); err != nil {
+		if *a.to, err = r.dev.Join(context.Background(), kernels.UID{}, a.n, a.place, a.name); err != nil {
 			return nil, err
 		}
 	}
-	s, err := step.New(cfg, r.dev, step.Groups{TP: comm})
+	s, err := step.New(cfg, r.dev, g)
 	if err != nil {
 		return nil, err
 	}
+	r.stage = s.Model().Stage()
 	r.memory = r.dev.Memory()
 	for _, p := range s.Model().Params() {
 		r.parameters += p.Weight.Len()
@@ -78,17 +94,71 @@ func (r *recording) allocate(cfg step.Config, tp int) (*step.Step, error) {
 	return s, nil
 }
 
+// loads is the memory of the ranks.
+type loads struct {
+	most  int   // the stage whose ranks need most
+	total int64 // bytes of all ranks of all stages
+}
+
+// loadsOf allocates every stage. Stages that are neither the first nor the last need the same with the same number of
+// micro-batches in flight.
+func loadsOf(cfg step.Config, p experiment.Parallel, price price) (loads, error) {
+	cfg = fewer(cfg, p)
+	var l loads
+	var largest int64
+	inner := map[int]int64{}
+	for i := range p.PP {
+		stage := model.Stage{Index: i, Count: p.PP}
+		flight := stage.InFlight(cfg.Model.Micros)
+		bytes, known := inner[flight]
+		if !known || stage.First() || stage.Last() {
+			var r recording
+			if _, err := r.allocate(cfg, p, i); err != nil {
+				return l, err
+			}
+			bytes = price.memory(r.memory).Total
+			if !stage.First() {
+				inner[flight] = bytes
+			}
+		}
+		if bytes > largest {
+			largest, l.most = bytes, i
+		}
+		l.total += bytes * int64(p.TP) * int64(p.DP)
+	}
+	return l, nil
+}
+
 // times is how often a recorded call happens in the step.
 func (r *recording) times(c *record.Call) int64 {
-	if c.Label.Micro == 0 || onceAStep(c.Label) {
+	switch {
+	case c.Label.Micro == 0 || onceAStep(c.Label):
 		return 1
+	case c.Label.Micro == 1:
+		return r.micros - 1
+	default:
+		return 0
 	}
-	return r.micros - 1
 }
 
 // onceAStep reports whether a call of the backward happens once, not for every micro-batch.
 func onceAStep(l kernels.Label) bool {
-	return l.Phase == kernels.Backward && l.Chunk == model.ChunkFactors
+	return l.Phase == kernels.Backward && (l.Chunk == model.ChunkFactors || l.Chunk == step.ChunkReplicas)
+}
+
+// payload is the bytes that a call counts as communicated, at the experiment's type.
+func (r *recording) payload(c *record.Call, price price) int64 {
+	switch {
+	case c.Peer >= 0: // of a transfer, at its sender
+		return c.Payload / fp32Bytes * price.element
+	case c.Label.Chunk == step.ChunkReplicas:
+		return int64(float64(c.Elements()) * price.gradients)
+	}
+	bytes := int64(0)
+	for _, part := range c.Parts {
+		bytes += part.Elements * price.wireBytes(part, r.rows)
+	}
+	return bytes
 }
 
 // totals adds the step up.
@@ -100,10 +170,14 @@ func (r *recording) totals(p *Plan, price price) {
 		if c.Class != kernels.Communication {
 			continue
 		}
-		p.Collectives += n
-		payload := int64(0)
-		for _, part := range c.Parts {
-			payload += part.Elements * price.wireBytes(part, r.rows)
+		payload := r.payload(c, price)
+		switch {
+		case c.Op == kernels.RecvName:
+			continue // counted where it is sent
+		case c.Peer >= 0:
+			p.Transfers += n
+		default:
+			p.Collectives += n
 		}
 		p.StepBytes += n * payload
 		// Payload and wire bytes of a call are in one proportion, whatever the type.
@@ -120,11 +194,12 @@ func (r *recording) direction(keep func(kernels.Label) bool) Direction {
 			continue
 		}
 		d.FLOPs += c.FLOPs
-		if c.Class != kernels.Communication {
+		if c.Class != kernels.Communication || c.Op == kernels.RecvName {
 			continue
 		}
-		d.Collectives = append(d.Collectives, Collective{c.Op, c.Label.Op, c.Elements()})
-		d.Elements += c.Elements()
+		elements := c.Payload / fp32Bytes
+		d.Collectives = append(d.Collectives, Collective{c.Op, c.Label.Op, elements})
+		d.Elements += elements
 		for _, part := range c.Parts {
 			if statistic(part, r.rows) {
 				d.Statistics += part.Elements
@@ -149,9 +224,22 @@ func (r *recording) block(b *Block, price price) {
 
 func (r *recording) outside(o *Outside) {
 	in := func(p kernels.Phase) func(kernels.Label) bool {
-		return func(l kernels.Label) bool { return l.Layer < 0 && l.Phase == p }
+		return func(l kernels.Label) bool {
+			return l.Layer < 0 && l.Phase == p && l.Chunk != step.ChunkReplicas && l.Chunk != step.ChunkStages
+		}
 	}
 	o.Forward, o.Backward, o.Optimizer = r.direction(in(kernels.Forward)), r.direction(in(kernels.Backward)), r.direction(in(kernels.Optimizer))
+	o.Replicas = r.some(func(l kernels.Label) bool { return l.Chunk == step.ChunkReplicas })
+	o.Stages = r.some(func(l kernels.Label) bool { return l.Chunk == step.ChunkStages })
+}
+
+// some is direction, or nil where nothing is communicated.
+func (r *recording) some(keep func(kernels.Label) bool) *Direction {
+	d := r.direction(keep)
+	if len(d.Collectives) == 0 {
+		return nil
+	}
+	return &d
 }
 
 // intensity is FLOPs per byte of the matrix products that keep accepts, each operand moved once (METHOD.md §3.10).
@@ -174,4 +262,6 @@ func (r *recording) intensity(price price, keep func(kernels.Label) bool) float6
 
 // statistic reports whether a part of a collective holds numbers per row (sums of squares, maxima), or one number:
 // those travel in fp32 whatever the type of the activations (METHOD.md §3.5).
-func statistic(p record.Part, rows int64) bool { return p.Elements <= 2*rows }
+func statistic(p record.Part, rows int64) bool {
+	return p.Kind == kernels.AllReduce && p.Elements <= 2*rows
+}

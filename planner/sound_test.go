@@ -3,6 +3,7 @@ package planner
 import (
 	"testing"
 
+	"boost-tui/experiment"
 	"boost-tui/kernels"
 	"boost-tui/kernels/check"
 	"boost-tui/kernels/record"
@@ -36,7 +37,7 @@ func TestStepPassesCheck(t *testing.T) {
 // No compute touches what a collective works on: the fences of every scheme hold.
 func TestStepHasNoRaces(t *testing.T) {
 	for _, words := range everyForm {
-		r, err := recordStep(step.ConfigOf(resolve(t, "tp=2 accumulate=2 "+words)), 2)
+		r, err := recordStep(step.ConfigOf(resolve(t, "tp=2 accumulate=2 "+words)), experiment.Parallel{TP: 2, DP: 1, PP: 1}, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -74,12 +74,12 @@ func (p *pipe) settle() {
 	}
 }
 
-// chunkStages is the chunk of transfers between stages.
-const chunkStages = "stages"
+// ChunkStages is the chunk of transfers between stages.
+const ChunkStages = "stages"
 
 func (s *Step) atStages(phase kernels.Phase, micro int) {
 	s.x.Phase(phase, micro)
-	s.x.At(-1, chunkStages)
+	s.x.At(-1, ChunkStages)
 }
 
 // forward runs a micro-batch forward, from the stage before to the next.

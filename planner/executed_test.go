@@ -1,0 +1,127 @@
+package planner
+
+import (
+	"fmt"
+	"testing"
+
+	"golang.org/x/sync/errgroup"
+
+	"boost-tui/experiment"
+	"boost-tui/kernels"
+	"boost-tui/kernels/reference"
+	"boost-tui/step"
+)
+
+// counter counts what a rank's device is asked for.
+type counter struct {
+	kernels.Device
+	allocated              int64
+	collectives, transfers int64
+	payload, wire          int64
+}
+
+func (c *counter) Alloc(name string, bytes int64, symmetric bool) (*kernels.Buffer, error) {
+	c.allocated += bytes
+	return c.Device.Alloc(name, bytes, symmetric)
+}
+
+func (c *counter) Do(at kernels.Call, op kernels.Op) error {
+	if m, ok := op.(kernels.Message); ok {
+		c.payload += m.Payload()
+		c.wire += m.WireBytes()
+		switch op.(type) {
+		case *kernels.Collective:
+			c.collectives++
+		case *kernels.Send:
+			c.transfers++
+		}
+	}
+	return c.Device.Do(at, op)
+}
+
+// execute runs an ordinary step on every rank and gives what the first rank of each stage did.
+func execute(t *testing.T, e experiment.Experiment) []*counter {
+	t.Helper()
+	p, w, cfg := e.Parallel, &reference.World{}, step.ConfigOf(e)
+	out := make([]*counter, p.PP)
+	var run errgroup.Group
+	for r := range e.World() {
+		run.Go(func() error {
+			tp, dp, pp := r%p.TP, r/p.TP%p.DP, r/(p.TP*p.DP)
+			dev := &counter{Device: reference.New(w, r)}
+			if tp == 0 && dp == 0 {
+				out[pp] = dev
+			}
+			var g step.Groups
+			for _, a := range []struct {
+				name        string
+				n, place, i int
+				to          *kernels.Comm
+			}{{"tp", p.TP, tp, dp + p.DP*pp, &g.TP}, {"dp", p.DP, dp, tp + p.TP*pp, &g.DP}, {"pp", p.PP, pp, tp + p.TP*dp, &g.PP}} {
+				if a.n == 1 {
+					continue
+				}
+				var err error
+				if *a.to, err = dev.Join(t.Context(), kernels.UID{0: a.name[0], 1: byte(a.i), 2: 1}, a.n, a.place, a.name); err != nil {
+					return err
+				}
+			}
+			s, err := step.New(cfg, dev, g)
+			if err != nil {
+				return err
+			}
+			tokens := make([]int32, cfg.Model.Micros*cfg.Model.Batch*(cfg.Model.Seq+1))
+			if _, err = s.Run(t.Context(), step.Input{Tokens: tokens, LR: 1e-3, Index: ordinary(cfg.Cycles)}); err != nil {
+				return fmt.Errorf("rank %d: %w", r, err)
+			}
+			return nil
+		})
+	}
+	if err := run.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// What is planned is what ranks do: calls, payload, what goes over a wire, and memory to the byte, of every dimension.
+func TestPlannedIsExecuted(t *testing.T) {
+	const small = "dtype=fp32 d=32 heads=4 ff=48 layers=4 vocab=64 seq=6 micro-batch=2 accumulate=4 "
+	rank := map[string]string{"full": ""}
+	for _, words := range []string{
+		"dp=2", "dp=2 zero=1", "dp=3 zero=1 tp=2", "pp=2", "pp=4", "pp=4 accumulate=3", "pp=2 tp=2 dp=2 zero=1", "pp=2 scheme=vanilla tp=2",
+		"variant=full tp=2 sp=on", "variant=full tp=2 sp=on pp=2 dp=2 zero=1", "variant=relora tp=2 sp=on dp=2", "variant=sltrain tp=2 sp=on pp=2 recompute=full",
+		"variant=lax lax-gate=vector pp=4", "variant=lax lax-gate=dense lax-base=cola scheme=vanilla tp=2 pp=2 dp=2 zero=1 recompute=low-rank",
+		"variant=loro dp=2 zero=1", "variant=loro tp=2 dp=2 pp=2", "variant=relora dp=2 zero=1 pp=2 recompute=full",
+	} {
+		word := "rank=8 rank-mlp=12 "
+		if v, ok := rank[firstVariant(words)]; ok {
+			word = v
+		}
+		e := resolve(t, small+word+words)
+		p := plan(t, small+word+words)
+		ran := execute(t, e)
+		c := ran[p.Stage]
+		if p.Collectives != c.collectives || p.Transfers != c.transfers || p.StepBytes != c.payload || p.WireBytes != c.wire {
+			t.Errorf("%q: planned %d calls, %d transfers, %d and %d bytes; a rank of stage %d did %d, %d, %d and %d", words,
+				p.Collectives, p.Transfers, p.StepBytes, p.WireBytes, p.Stage, c.collectives, c.transfers, c.payload, c.wire)
+		}
+		total := int64(0)
+		for _, o := range ran {
+			total += o.allocated * int64(e.Parallel.TP*e.Parallel.DP)
+			if o.allocated > c.allocated {
+				t.Errorf("%q: stage %d is said to need most", words, p.Stage)
+			}
+		}
+		if p.Memory.Total != c.allocated || p.NeedBytes != total {
+			t.Errorf("%q: planned %d bytes of a rank and %d of all, allocated %d and %d", words, p.Memory.Total, p.NeedBytes, c.allocated, total)
+		}
+	}
+}
+
+func firstVariant(words string) string {
+	var v string
+	if _, err := fmt.Sscanf(words, "variant=%s", &v); err != nil {
+		return ""
+	}
+	return v
+}
