@@ -23,7 +23,8 @@ type verifyFlags struct {
 	cases                          []string
 	scheme, norm, grouping, device string
 	recompute                      string
-	tp                             int
+	tp, dp, pp, zero               int
+	sp                             bool
 }
 
 func newVerify(a *app) *cobra.Command {
@@ -33,6 +34,10 @@ func newVerify(a *app) *cobra.Command {
 		Long: `Train small reference cases and compare losses, gradients and final parameters with what a separate
 implementation found. Without flags: every case in this binary, under every scheme and degree that fits it, online
 and sync, grouped and not, with every way of recomputing. Exits 3 when a check does not hold.
+
+--dp shares the sequences of a case among replicas, --pp its layers among stages (each sequence is a micro-batch
+then), --zero 1 slices the optimizer over the replicas, --sp splits tokens over tp under full-rank. Cases and degrees that
+do not divide so are left out, or refused when they are named.
 
 --json prints one object when case, scheme and degree are given, else an array.`,
 		Example: "  boost-tui verify\n  boost-tui verify --case cola_base.json --scheme btp --tp 2 --json",
@@ -51,6 +56,10 @@ and sync, grouped and not, with every way of recomputing. Exits 3 when a check d
 	cmd.Flags().StringSliceVar(&f.cases, "case", nil, "name of a case in this binary, or path of a NAME.json with its weights beside it")
 	cmd.Flags().StringVar(&f.scheme, "scheme", "", "only this scheme: full-rank, vanilla, btp")
 	cmd.Flags().IntVar(&f.tp, "tp", 0, "only this tensor-parallel degree")
+	cmd.Flags().IntVar(&f.dp, "dp", 1, "data-parallel ranks")
+	cmd.Flags().IntVar(&f.pp, "pp", 1, "pipeline stages")
+	cmd.Flags().IntVar(&f.zero, "zero", 0, "ZeRO stage: 0 or 1")
+	cmd.Flags().BoolVar(&f.sp, "sp", false, "sequence parallelism")
 	cmd.Flags().StringVar(&f.norm, "norm", "", "only online or sync (default both, the worst counts)")
 	cmd.Flags().StringVar(&f.grouping, "grouping", "", "only on or off (default both, the worst counts)")
 	cmd.Flags().StringVar(&f.recompute, "recompute", "", "only none, low-rank or full (default all, the worst counts)")
@@ -95,15 +104,32 @@ func (f verifyFlags) checks() ([]oneCheck, error) {
 			for _, n := range degrees {
 				one := o
 				one.Scheme, one.TP = s, n
-				todo = append(todo, oneCheck{c, one})
+				if f.named() || c.Fits(one) == nil {
+					todo = append(todo, oneCheck{c, one})
+				}
 			}
 		}
 	}
 	if len(todo) == 0 {
-		return nil, errors.New("no case fits: boost-tui verify without flags checks all that there are")
+		return nil, f.nothing(o, cases)
 	}
 	return todo, nil
 }
+
+// nothing says why there is nothing to check.
+func (f verifyFlags) nothing(o golden.Options, cases []golden.Case) error {
+	const hint = "boost-tui verify without flags checks all that there are"
+	if len(cases) == 1 && len(cases[0].Schemes()) > 0 {
+		o.Scheme, o.TP = cases[0].Schemes()[0], max(f.tp, 1)
+		if err := cases[0].Fits(o); err != nil {
+			return fmt.Errorf("%w; %s", err, hint)
+		}
+	}
+	return errors.New("no case fits: " + hint)
+}
+
+// named reports whether one check was asked for by name: that it does not fit is an error then.
+func (f verifyFlags) named() bool { return len(f.cases) > 0 && f.tp > 0 }
 
 // options are those that all checks share.
 func (f verifyFlags) options() (golden.Options, error) {
@@ -116,10 +142,16 @@ func (f verifyFlags) options() (golden.Options, error) {
 			return golden.Options{}, err
 		}
 	}
+	scratch.Parallel.DP, scratch.Parallel.PP, scratch.Parallel.Zero = f.dp, f.pp, f.zero
+	for _, v := range scratch.OutOfRange() {
+		if slices.Contains([]string{"dp", "pp", "zero"}, v.Key) {
+			return golden.Options{}, errors.New(v.String())
+		}
+	}
 	if d := scratch.Step.Device; d != experiment.DeviceCPU && d != experiment.DeviceAuto {
 		return golden.Options{}, fmt.Errorf("device %s: not in this version yet; use %s", d, experiment.DeviceCPU)
 	}
-	o := golden.Options{Scheme: scratch.Parallel.Scheme, Open: cpuRanks()}
+	o := golden.Options{Scheme: scratch.Parallel.Scheme, DP: f.dp, PP: f.pp, Zero: f.zero, SP: f.sp, Open: cpuRanks()}
 	if f.norm != "" {
 		sync := scratch.Step.Norm == experiment.NormSync
 		o.SyncNorm = &sync
@@ -190,7 +222,7 @@ func (a *app) verify(ctx context.Context, todo []oneCheck) ([]golden.Report, err
 	var reports []golden.Report
 	for i, t := range todo {
 		if isTerminal(a.err) {
-			fmt.Fprintf(a.err, "\r%d/%d %-60s", i+1, len(todo), fmt.Sprintf("%s %s tp %d", t.c.Name, t.o.Scheme, t.o.TP))
+			fmt.Fprintf(a.err, "\r%d/%d %-60s", i+1, len(todo), fmt.Sprintf("%s %s tp %d dp %d pp %d", t.c.Name, t.o.Scheme, t.o.TP, t.o.DP, t.o.PP))
 		}
 		r, err := golden.Verify(ctx, t.c, t.o)
 		if errors.Is(err, golden.ErrFit) {
@@ -234,7 +266,14 @@ func (a *app) judge(reports []golden.Report, single bool) error {
 }
 
 func (a *app) printReports(reports []golden.Report, bad int) error {
-	if err := a.print("%-22s %-10s %3s  %-5s %10s %10s %10s\n", "case", "scheme", "tp", "", "loss", "gradient", "final"); err != nil {
+	degrees := func(r golden.Report) string {
+		return dimensions(experiment.Parallel{TP: r.TP, DP: r.DP, PP: r.PP, Zero: r.Zero, SP: r.SP})
+	}
+	wide := 4
+	for _, r := range reports {
+		wide = max(wide, len(degrees(r)))
+	}
+	if err := a.print("%-22s %-10s %-*s  %-5s %10s %10s %10s\n", "case", "scheme", wide, "", "", "loss", "gradient", "final"); err != nil {
 		return err
 	}
 	for _, r := range reports {
@@ -242,7 +281,7 @@ func (a *app) printReports(reports []golden.Report, bad int) error {
 		if !r.OK {
 			mark = "FAIL"
 		}
-		if err := a.print("%-22s %-10s %3d  %-5s %10.2e %10.2e %10.2e\n", r.Case, r.Scheme, r.TP, mark, r.LossMaxAbsError, r.GradientMaxRelError, r.FinalMaxRelError); err != nil {
+		if err := a.print("%-22s %-10s %-*s  %-5s %10.2e %10.2e %10.2e\n", r.Case, r.Scheme, wide, degrees(r), mark, r.LossMaxAbsError, r.GradientMaxRelError, r.FinalMaxRelError); err != nil {
 			return err
 		}
 		for _, m := range r.Misses {

@@ -224,8 +224,9 @@ func (c Case) TPs(s experiment.Scheme) []int {
 	return c.TPOK
 }
 
-// fits says why the case cannot run as asked.
-func (c Case) fits(o Options) error {
+// Fits says why the case cannot run as asked; the error wraps ErrFit.
+func (c Case) Fits(o Options) error {
+	o.TP, o.DP, o.PP = max(o.TP, 1), max(o.DP, 1), max(o.PP, 1)
 	s, tp := o.Scheme, o.TP
 	schemes := c.Schemes()
 	if len(schemes) == 0 {

@@ -42,7 +42,7 @@ func parallelCases(t *testing.T, devices func() func(rank, n int) (kernels.Devic
 					if testing.Short() && tp > 2 {
 						continue
 					}
-					if o.Open = devices(); errors.Is(c.fits(full(o)), ErrFit) {
+					if o.Open = devices(); errors.Is(c.Fits(o), ErrFit) {
 						continue
 					}
 					ran[fmt.Sprint(o.DP, o.PP, o.Zero, o.SP)]++
@@ -61,10 +61,4 @@ func parallelCases(t *testing.T, devices func() func(rank, n int) (kernels.Devic
 		t.Errorf("not every dimension was tried: %v", ran)
 	}
 	t.Log(ran)
-}
-
-// full is options with every degree said.
-func full(o Options) Options {
-	o.TP, o.DP, o.PP = max(o.TP, 1), max(o.DP, 1), max(o.PP, 1)
-	return o
 }

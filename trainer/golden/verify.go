@@ -62,7 +62,7 @@ func Verify(ctx context.Context, c Case, o Options) (Report, error) {
 		o.Scheme = c.Schemes()[0]
 	}
 	o.TP, o.DP, o.PP = max(o.TP, 1), max(o.DP, 1), max(o.PP, 1)
-	if err := c.fits(o); err != nil {
+	if err := c.Fits(o); err != nil {
 		return Report{}, err
 	}
 	r := &Report{Case: c.Name, Scheme: o.Scheme, TP: o.TP, DP: o.DP, PP: o.PP, Zero: o.Zero, SP: o.SP}
