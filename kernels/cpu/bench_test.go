@@ -1,6 +1,8 @@
 package cpu
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -176,4 +178,49 @@ func BenchmarkAllReduce(b *testing.B) {
 			})
 		}
 	}
+}
+
+// BenchmarkAcrossHosts compares what goes over TCP with what goes through shared memory, in the same run: ranks on hosts
+// of their own, and two ranks on each of two hosts.
+func BenchmarkAcrossHosts(b *testing.B) {
+	for _, n := range []int{2, 4} {
+		for _, bytes := range []int{4 << 10, 64 << 10, 1 << 20, 16 << 20} {
+			shared := reduceAcross(b, make([]int, n), bytes)
+			layouts := map[string][]int{"ring": []int{0, 1, 2, 3}[:n]}
+			if n == 4 {
+				layouts["hybrid"] = []int{0, 0, 1, 1}
+			}
+			for name, at := range layouts {
+				b.Run(fmt.Sprintf("%s-%d-ranks-%dB", name, n, bytes), func(b *testing.B) {
+					best := reduceAcross(b, at, bytes)
+					b.ReportMetric(float64(best.Nanoseconds())/1e3, "µs")
+					b.ReportMetric(float64(bytes)/float64(best.Nanoseconds()), "GB/s")
+					b.ReportMetric(float64(best)/float64(shared), "x-shm")
+				})
+			}
+		}
+	}
+}
+
+// reduceAcross is the best time of an all-reduce on a stream of its own.
+func reduceAcross(b *testing.B, at []int, bytes int) time.Duration {
+	best := time.Hour
+	noErrors(b, acrossHosts(b, at, func(r *rig, c kernels.Comm) error {
+		s, err := r.NewStream("dp")
+		if err != nil {
+			return err
+		}
+		op := &kernels.Collective{Comm: c, Parts: []kernels.Part{{Send: r.symmetric(bytes / 4)}}}
+		for range 20 {
+			start := time.Now()
+			if err := errors.Join(r.Do(kernels.Call{Stream: s}, op), r.Sync(context.Background(), s)); err != nil {
+				return err
+			}
+			if c.Rank() == 0 {
+				best = min(best, time.Since(start))
+			}
+		}
+		return nil
+	}))
+	return best
 }

@@ -203,6 +203,13 @@ func everyKind(t testing.TB, g *Group, count int) error {
 	return nil
 }
 
+// What is under way at a time fits into no buffer of the system.
+func TestLargeRing(t *testing.T) {
+	for _, n := range []int{2, 3} {
+		all(t, n, func(g *Group) error { return everyKind(t, g, 6<<20) })
+	}
+}
+
 func TestSameBits(t *testing.T) {
 	for _, count := range []int{100, 50003} {
 		var mu sync.Mutex
