@@ -18,8 +18,8 @@ func (r *rank) begin(ctx context.Context, t *training) error {
 		return err
 	}
 	if m == nil {
-		if err := t.step.Model().Initialize(ctx); err != nil {
-			return fmt.Errorf("initialise the weights: %w", err)
+		if err := r.initialize(ctx, t.step.Model()); err != nil {
+			return err
 		}
 	}
 	if r.saver, err = r.newSaver(t.step); err != nil {

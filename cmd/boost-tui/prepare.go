@@ -38,6 +38,9 @@ func (a *app) prepare(e experiment.Experiment) (prepared, error) {
 	if e.Train.Data, err = checkData(e); err != nil {
 		return prepared{}, usage(err)
 	}
+	if err := a.checkStart(&e); err != nil {
+		return prepared{}, usage(err)
+	}
 	resumed, err := a.checkResume(&e)
 	if err != nil {
 		return prepared{}, usage(err)

@@ -12,6 +12,7 @@ import (
 	"boost-tui/experiment"
 	"boost-tui/runner"
 	"boost-tui/trainer/checkpoint"
+	"boost-tui/trainer/weights"
 )
 
 // findCheckpoint gives the checkpoint that a user names: a run by its id, a run's folder, or a checkpoint's. The latest whole one counts,
@@ -86,6 +87,32 @@ func (a *app) resumed(f *experimentFlags, name string) (experiment.Experiment, e
 	}
 	e.Train.Resume = dir
 	return e, nil
+}
+
+// checkStart replaces what the weights start from by its path, and says whether the experiment can.
+func (a *app) checkStart(e *experiment.Experiment) error {
+	from := &e.Train.InitFrom
+	if *from == "" {
+		return nil
+	}
+	path, err := filepath.Abs(*from)
+	if err != nil {
+		return err
+	}
+	if st, err := os.Stat(path); err != nil || st.IsDir() {
+		if path, _, err = a.findCheckpoint(*from); err != nil {
+			return fmt.Errorf("init-from %s: %w", *from, err)
+		}
+	}
+	src, err := weights.Open(path)
+	if err == nil {
+		err = errors.Join(weights.Check(src, *e), src.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("init-from %s: %w", *from, err)
+	}
+	*from = path
+	return nil
 }
 
 // checkResume replaces what an experiment resumes by the folder of the checkpoint, and says whether it fits.

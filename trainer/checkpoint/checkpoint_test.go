@@ -202,7 +202,7 @@ func everything(dir string) string {
 		if len(x.Shape) == 0 {
 			return ""
 		}
-		rows, cols := x.dims()
+		rows, cols := x.Dims()
 		data := make([]byte, rows*cols*Width(x.DType))
 		if err := c.Read(data, name, x.DType, x.Shape, Whole(rows, cols)); err != nil {
 			return ""
@@ -319,7 +319,7 @@ func FuzzManifest(f *testing.F) {
 			return
 		}
 		for _, x := range m.Tensors {
-			rows, cols := x.dims()
+			rows, cols := x.Dims()
 			for _, s := range x.Slices {
 				if s.Picks == "" && s.part(nil).check(rows, cols) != nil {
 					t.Fatalf("%+v of %v", s, x.Shape)

@@ -91,8 +91,8 @@ const (
 	SecondMoment = "optimizer.v."
 )
 
-// dims are the rows and columns of a tensor; a vector is one row.
-func (t Tensor) dims() (rows, cols int) {
+// Dims are the rows and columns of a tensor; a vector is one row.
+func (t Tensor) Dims() (rows, cols int) {
 	if len(t.Shape) == 1 {
 		return 1, int(t.Shape[0])
 	}
@@ -173,7 +173,7 @@ func (t Tensor) check(files map[string]bool) error {
 	if err != nil {
 		return err
 	}
-	rows, cols := t.dims()
+	rows, cols := t.Dims()
 	held := int64(0)
 	for _, s := range t.Slices {
 		if !files[s.File] {

@@ -100,8 +100,8 @@ func (c *Checkpoint) Read(dst []byte, name, dtype string, shape []int64, part Pa
 	if !ok {
 		return fail("is not there")
 	}
-	rows, cols := t.dims()
-	wantRows, wantCols := Tensor{Shape: shape}.dims()
+	rows, cols := t.Dims()
+	wantRows, wantCols := Tensor{Shape: shape}.Dims()
 	if t.DType != dtype || rows != wantRows || cols != wantCols {
 		return fail("is %s %v, wanted is %s %v", t.DType, t.Shape, dtype, shape)
 	}

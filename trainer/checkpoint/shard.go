@@ -51,7 +51,7 @@ func NewLayout(items []Item) (*Layout, error) {
 	slices.SortStableFunc(l.order, func(a, b int) int { return Width(items[b].DType) - Width(items[a].DType) })
 	for _, it := range l.items {
 		t := Tensor{Name: it.Name, DType: it.DType, Shape: it.Shape}
-		rows, cols := t.dims()
+		rows, cols := t.Dims()
 		if err := it.Part.check(rows, cols); err != nil {
 			return nil, fmt.Errorf("checkpoint: tensor %q: %w", it.Name, err)
 		}
