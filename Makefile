@@ -1,7 +1,7 @@
 # make run    build and start: the UI in a terminal, else the demo
 # make test   every test
 # make bench  benchmarks, with the ratios that are held
-# make soak   what takes luck to fail: runs killed at SOAK random moments (default 50)
+# make soak   what takes luck or time to fail: runs killed at SOAK random moments (default 50); all variants on all meshes
 # make fuzz   each fuzz target for FUZZTIME (default 5s)
 # make lint   gofmt, go vet, staticcheck
 #
@@ -38,6 +38,7 @@ bench: build
 
 soak:
 	@BOOST_TEST_KILLS=$(SOAK) $(GO) test -v -count=1 -timeout 1h -run KilledAtAnyMoment ./trainer
+	@BOOST_TEST_SOAK=1 $(GO) test -v -count=1 -timeout 1h -run MeshesAgree ./trainer
 
 fuzz:
 	@scripts/fuzz.sh $(FUZZTIME)

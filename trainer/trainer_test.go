@@ -311,7 +311,7 @@ func TestRefusedSpecs(t *testing.T) {
 		want   string
 	}{
 		"world":  {func(s *protocol.RankSpec) { s.Experiment.Parallel.TP = 2 }, "make 2 ranks, and 1 were started"},
-		"pp":     {func(s *protocol.RankSpec) { s.Experiment.Parallel.PP = 2 }, "not in this version yet"},
+		"stages": {func(s *protocol.RankSpec) { s.Experiment.Parallel.PP = 2 }, "make 2 ranks, and 1 were started"},
 		"secret": {func(s *protocol.RankSpec) { s.Secret = "short" }, "secret"},
 		"socket": {func(s *protocol.RankSpec) { s.ListenerFD = protocol.NoFD }, "no socket"},
 	} {
