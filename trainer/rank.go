@@ -14,7 +14,6 @@ import (
 
 	"boost-tui/profiler/flight"
 	"boost-tui/runner/protocol"
-	"boost-tui/trainer/data"
 	"boost-tui/trainer/mesh"
 	"boost-tui/trainer/rendezvous"
 )
@@ -51,7 +50,7 @@ type rank struct {
 
 	open  opener
 	link  *link
-	data  *data.Source
+	data  *Training
 	dev   *device
 	saver *saver         // of checkpoints; nil: none are written
 	watch sync.WaitGroup // on the link

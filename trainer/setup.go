@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"os"
 
-	"boost-tui/docs"
-	"boost-tui/experiment"
 	"boost-tui/kernels"
 	"boost-tui/kernels/check"
 	"boost-tui/profiler"
@@ -66,14 +64,8 @@ func (r *rank) openBoard() (*flight.Writer, error) {
 }
 
 func (r *rank) openData() error {
-	t, s, m := r.spec.Experiment.Train, r.spec.Experiment.Step, r.spec.Experiment.Model
-	need := int64(s.Seq) + 1
 	var err error
-	if t.Data == experiment.DataEmbedded {
-		r.data, err = data.OpenFS(docs.FS, "the embedded documentation", m.Vocab, need)
-	} else {
-		r.data, err = data.Open(t.Data, m.Vocab, need)
-	}
+	r.data, err = OpenTraining(r.spec.Experiment)
 	return err
 }
 
@@ -112,7 +104,7 @@ func (r *rank) setUp(ctx context.Context) (*training, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.batches = data.Batches{Source: r.data, Seed: e.Train.Seed, Seq: e.Step.Seq, First: at.DP * samples, Samples: samples}
+	t.batches = data.Batches{Source: r.data.train, Seed: e.Train.Seed, Seq: e.Step.Seq, First: at.DP * samples, Samples: samples}
 	t.tokens = make([]int32, samples*(e.Step.Seq+1))
 	if t.out, err = r.openTelemetry(); err != nil {
 		return nil, err
@@ -165,7 +157,7 @@ func (r *rank) introduce() {
 	r.logf("%s (%s), %d threads, %v; at %s of tp %d, dp %d, pp %d; %s %s, %s", info.Backend, info.Name, info.Threads, info.Libraries,
 		at, e.Parallel.TP, e.Parallel.DP, e.Parallel.PP, e.Model.Variant, e.Parallel.Scheme, e.Step.DType)
 	if r.spec.Rank == 0 {
-		r.logf("data: %s, %d tokens in %d files", r.data.Name(), r.data.Tokens(), r.data.Files())
+		r.logf("data: %s, %d tokens in %d files", r.data.all.Name(), r.data.all.Tokens(), r.data.all.Files())
 	}
 }
 

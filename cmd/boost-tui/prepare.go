@@ -1,15 +1,13 @@
 package main
 
 import (
-	"fmt"
 	"os"
-	"path/filepath"
 
 	"boost-tui/experiment"
 	"boost-tui/kernels/cpu"
 	"boost-tui/planner"
 	"boost-tui/runner"
-	"boost-tui/trainer/data"
+	"boost-tui/trainer"
 	"boost-tui/tui/screen/launch"
 )
 
@@ -35,7 +33,7 @@ func (a *app) prepare(e experiment.Experiment) (prepared, error) {
 	if err := runner.CheckLimits(e.World(), 0); err != nil { // before the device is opened, which says less about it
 		return prepared{}, usage(err)
 	}
-	if e.Train.Data, err = checkData(e); err != nil {
+	if err := checkData(&e); err != nil {
 		return prepared{}, usage(err)
 	}
 	if err := a.checkStart(&e); err != nil {
@@ -58,21 +56,25 @@ func (a *app) prepare(e experiment.Experiment) (prepared, error) {
 	return prepared{experiment: e, plan: plan, resumed: resumed}, nil
 }
 
-// checkData opens the data as a rank will, and gives back its path as ranks in another folder know it.
-func checkData(e experiment.Experiment) (string, error) {
-	path := e.Train.Data
-	if path == experiment.DataEmbedded {
-		return path, nil
+// checkData opens the data as a rank will, and makes its paths those that ranks in another folder know.
+func checkData(e *experiment.Experiment) error {
+	for _, value := range []*string{&e.Train.Data, &e.Train.EvalData} {
+		if *value == "" {
+			continue
+		}
+		if _, err := os.Lstat(*value); err == nil && *value != experiment.DataEmbedded { // one name, whatever signs are in it
+			*value = experiment.FormatData([]experiment.DataPart{{Path: *value, Weight: 1}})
+		}
+		var err error
+		if *value, err = experiment.AbsoluteData(*value); err != nil {
+			return err
+		}
 	}
-	path, err := filepath.Abs(path)
+	t, err := trainer.OpenTraining(*e)
 	if err != nil {
-		return "", fmt.Errorf("data %s: %w", e.Train.Data, err)
+		return err
 	}
-	s, err := data.Open(path, e.Model.Vocab, int64(e.Step.Seq)+1)
-	if err != nil {
-		return "", err
-	}
-	return path, s.Close()
+	return t.Close()
 }
 
 // launchOptions are what a run's record keeps of the plan and of the program.

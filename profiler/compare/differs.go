@@ -105,9 +105,13 @@ func keyDifferences(base, run *Run) (out []Difference, loss bool) {
 	return out, loss
 }
 
-// kindOfData tells text, whose bytes are tokens, from files of 16-bit tokens.
-func kindOfData(path string) string {
-	if strings.HasSuffix(path, ".bin") {
+// kindOfData tells text, whose bytes are tokens, from files of tokens.
+func kindOfData(text string) string {
+	parts, err := experiment.ParseData(text)
+	tokens := func(p experiment.DataPart) bool {
+		return strings.HasSuffix(p.Path, ".bin") || strings.HasSuffix(p.Path, ".npy")
+	}
+	if err == nil && slices.ContainsFunc(parts, tokens) {
 		return "tokens"
 	}
 	return "text"

@@ -1,28 +1,32 @@
 package data
 
-import (
-	"fmt"
-	"math/bits"
-)
+import "fmt"
 
 // Batches draws the samples of each step: sample i of step k starts at a position that is a function
 // of (seed, k, i) and of nothing else. No state means that every rank can compute any sample, that the
 // layout of ranks does not matter, and that a resumed run goes on where it was.
 type Batches struct {
-	Source  *Source
+	Source  *Stream
 	Seed    uint64
-	Seq     int // tokens per sample that are predicted; a sample has one more
+	Seq     int // tokens per sample that are predicted, as the stream's; a sample has one more
 	First   int // the first sample of a step that Fill takes: those before it are of other data-parallel ranks
 	Samples int // samples that Fill takes of a step, over all its micro-batches
 }
 
-// Start is the position of the first token of a sample. step counts from 1, index from 0.
-func (b *Batches) Start(step, index int) int64 {
-	starts := uint64(b.Source.Tokens() - int64(b.Seq))
-	// The high half of a product maps 64 random bits to [0, starts) with a bias below starts/2^64.
-	hi, _ := bits.Mul64(random(b.Seed, uint64(step), uint64(index)), starts)
-	return int64(hi)
+// Evaluation is the step whose samples are those of every evaluation.
+const Evaluation = 0
+
+// Start is where a sample lies: the position of its first token in one of the stream's parts. step counts from 1, index from 0.
+func (b *Batches) Start(step, index int) (part int, at int64) {
+	k, i := uint64(step), uint64(index)
+	if len(b.Source.parts) > 1 {
+		part = b.Source.choose(random(b.Seed, k, i, drawPart))
+	}
+	return part, b.Source.parts[part].start(random(b.Seed, k, i))
 }
+
+// drawPart keeps the choice of a part apart from that of a position in it.
+const drawPart = 1
 
 // Fill writes the step's samples one after the other, Seq+1 tokens each, into dst.
 func (b *Batches) Fill(dst []int32, step int) error {
@@ -31,7 +35,8 @@ func (b *Batches) Fill(dst []int32, step int) error {
 		return fmt.Errorf("data: room for %d tokens, %d samples of %d need %d", len(dst), b.Samples, n, b.Samples*n)
 	}
 	for i := range b.Samples {
-		if err := b.Source.Read(dst[i*n:(i+1)*n], b.Start(step, b.First+i)); err != nil {
+		part, at := b.Start(step, b.First+i)
+		if err := b.Source.parts[part].source.Read(dst[i*n:(i+1)*n], at); err != nil {
 			return fmt.Errorf("step %d, sample %d: %w", step, b.First+i, err)
 		}
 	}

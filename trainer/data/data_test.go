@@ -117,7 +117,7 @@ func TestErrors(t *testing.T) {
 		"mixed folder":  {dir + "/mixed", 256, []string{"1 .bin file", "name one kind"}},
 		"device":        {"/dev/null", 256, []string{"/dev/null", "not a regular file"}},
 		"odd":           {write(t, dir+"/odd.bin", []byte{1, 2, 3}), 256, []string{"odd.bin", "odd size"}},
-		"uint32":        {write(t, dir+"/u.bin", llmc(binMagicUint32, 7, 1, []byte{1, 0, 0, 0})), 256, []string{"uint32 tokens"}},
+		"uint32":        {write(t, dir+"/u.bin", llmc(binMagicUint32, 7, 4, bytes.Repeat([]byte{1, 0, 1, 0}, 4))), 300, []string{"token 65537 at position 0"}},
 		"version":       {write(t, dir+"/v.bin", llmc(binMagic, 2, 1, tokens(1))), 256, []string{"version 2"}},
 		"cut off":       {write(t, dir+"/c.bin", llmc(binMagic, 1, 9, tokens(1))), 256, []string{"announces 9 tokens", "holds 1"}},
 		"header alone":  {write(t, dir+"/h.bin", llmc(binMagic, 1, 0, nil)[:100]), 256, []string{"header is cut off"}},
@@ -205,8 +205,8 @@ func TestBatchesDependOnSeedAndStepOnly(t *testing.T) {
 		}
 		return s
 	}
-	a := &Batches{Source: open(), Seed: 1, Seq: 16, Samples: 6}
-	b := &Batches{Source: open(), Seed: 1, Seq: 16, Samples: 3}
+	a := &Batches{Source: stream(t, open(), 16), Seed: 1, Seq: 16, Samples: 6}
+	b := &Batches{Source: stream(t, open(), 16), Seed: 1, Seq: 16, Samples: 3}
 	x, y := make([]int32, 6*17), make([]int32, 3*17)
 	for _, step := range []int{5, 1, 3} { // in any order
 		if err := a.Fill(x, step); err != nil {
@@ -219,8 +219,8 @@ func TestBatchesDependOnSeedAndStepOnly(t *testing.T) {
 			t.Errorf("step %d: a sample depends on how many there are", step)
 		}
 		for i := range 6 {
-			at := a.Start(step, i)
-			if at < 0 || at+17 > a.Source.Tokens() {
+			_, at := a.Start(step, i)
+			if at < 0 || at+17 > int64(len(text)) {
 				t.Errorf("sample %d starts at %d", i, at)
 			}
 			if x[i*17] != int32(text[at]) {
@@ -231,7 +231,7 @@ func TestBatchesDependOnSeedAndStepOnly(t *testing.T) {
 	if err := a.Fill(y, 1); err == nil {
 		t.Error("a buffer of the wrong size is accepted")
 	}
-	if c := (&Batches{Source: a.Source, Seed: 2, Seq: 16}); c.Start(1, 0) == a.Start(1, 0) && c.Start(1, 1) == a.Start(1, 1) {
+	if c := (&Batches{Source: a.Source, Seed: 2, Seq: 16}); begin(c, 1, 0) == begin(a, 1, 0) && begin(c, 1, 1) == begin(a, 1, 1) {
 		t.Error("the seed does not matter")
 	}
 }
@@ -242,11 +242,11 @@ func TestBatchesCover(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &Batches{Source: s, Seed: 3, Seq: 10}
+	b := &Batches{Source: stream(t, s, 10), Seed: 3, Seq: 10}
 	var seen [10]int
 	const draws = 10_000
 	for i := range draws {
-		seen[b.Start(1+i/8, i%8)]++
+		seen[begin(b, 1+i/8, i%8)]++
 	}
 	for at, n := range seen {
 		if n < draws/len(seen)*8/10 || n > draws/len(seen)*12/10 {
@@ -256,15 +256,15 @@ func TestBatchesCover(t *testing.T) {
 }
 
 func FuzzParseBin(f *testing.F) {
-	f.Add(llmc(binMagic, 1, 1, nil), int64(binHeaderBytes+2))
-	f.Add([]byte{1, 2}, int64(2))
-	f.Fuzz(func(t *testing.T, head []byte, size int64) {
+	f.Add(llmc(binMagic, 1, 1, nil), int64(binHeaderBytes+2), uint8(0))
+	f.Add([]byte{1, 2}, int64(2), uint8(Uint32))
+	f.Fuzz(func(t *testing.T, head []byte, size int64, said uint8) {
 		if size < 0 {
 			return
 		}
 		head = head[:min(int64(len(head)), size, binHeaderBytes)]
-		l, err := parseBin(head, size)
-		if err == nil && (l.tokens < 0 || l.start+l.tokens*binTokenBytes != size) {
+		l, err := parseBin(head, size, Format(said%3))
+		if err == nil && (l.tokens < 0 || l.start+l.tokens*l.format.bytes() != size) {
 			t.Errorf("size %d: %+v", size, l)
 		}
 	})

@@ -56,7 +56,7 @@ func list(fsys fs.FS) ([]string, error) {
 
 // openRegular opens a file for reading at positions. It refuses what is no regular file without
 // blocking on it.
-func openRegular(path string) (*os.File, fs.FileInfo, error) {
+func openRegular(path string) (reader, fs.FileInfo, error) {
 	f, err := regular.Follow(path)
 	if errors.Is(err, regular.ErrNotRegular) {
 		err = fmt.Errorf("%w, nor a folder of files", err)
@@ -68,7 +68,7 @@ func openRegular(path string) (*os.File, fs.FileInfo, error) {
 	if err != nil {
 		return nil, nil, errors.Join(err, f.Close())
 	}
-	return f, st, nil
+	return mapFile(f, st.Size()), st, nil
 }
 
 // openIn opens a file below fsys.
@@ -84,6 +84,9 @@ func openIn(fsys fs.FS, path string) (reader, fs.FileInfo, error) {
 	r, ok := f.(reader)
 	if !ok || !st.Mode().IsRegular() {
 		return nil, nil, errors.Join(fmt.Errorf("%s is not a regular file any more", path), f.Close())
+	}
+	if file, ok := f.(*os.File); ok {
+		return mapFile(file, st.Size()), st, nil
 	}
 	return r, st, nil
 }

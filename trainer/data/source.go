@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -19,32 +20,53 @@ type Format uint8
 const (
 	Bytes  Format = iota // each byte is a token
 	Uint16               // two bytes, little-endian
+	Uint32               // four
 )
 
 // bytes is the size of a token.
 func (f Format) bytes() int64 {
-	if f == Uint16 {
-		return binTokenBytes
+	switch f {
+	case Uint16:
+		return 2
+	case Uint32:
+		return 4
 	}
 	return 1
 }
 
+func (f Format) String() string { return [...]string{"bytes", "uint16", "uint32"}[f] }
+
+// formatOf reads the name of a format of tokens; auto and nothing are none.
+func formatOf(dtype string) (f Format, known bool, err error) {
+	switch dtype {
+	case "", "auto":
+		return Bytes, false, nil
+	case "uint16", "u2", "<u2":
+		return Uint16, true, nil
+	case "uint32", "u4", "<u4", "int32", "<i4": // ids are not negative
+		return Uint32, true, nil
+	}
+	return Bytes, false, fmt.Errorf("tokens of type %q: uint16 and uint32 are read", dtype)
+}
+
 // Source is a sequence of tokens that lies in files. It is used by one goroutine at a time.
 type Source struct {
-	name   string
-	format Format
-	vocab  int
-	files  []file // in order; at is ascending
-	tokens int64
-	open   func(path string) (reader, fs.FileInfo, error)
-	close  func() error
-	kept   map[int]reader
-	buf    []byte
+	name      string
+	tokenized bool   // its files hold tokens, not text
+	dtype     string // of tokens in .bin files that do not say it themselves
+	vocab     int
+	files     []file // in order; at is ascending
+	tokens    int64
+	open      func(path string) (reader, fs.FileInfo, error)
+	close     func() error
+	kept      map[int]reader
+	buf       []byte
 }
 
 // file is a stretch of the sequence.
 type file struct {
 	path   string
+	format Format
 	at     int64 // position of its first token in the sequence
 	tokens int64
 	start  int64 // bytes before its first token
@@ -55,49 +77,53 @@ type file struct {
 // beyond is verified when it is read.
 const scanLimit = 16 << 20
 
-// Open opens a text file, a folder (all regular files below it, in order of path), a .bin file of
-// uint16 tokens or a folder of such. The model must know every token (vocab), and the source must
+// Open opens a text file, a folder (all regular files below it, in order of path), a .bin or .npy file of
+// tokens or a folder of such. The model must know every token (vocab), and the source must
 // hold at least one sample of need tokens. Errors name the file, and the token where it is one.
-func Open(path string, vocab int, need int64) (*Source, error) {
+func Open(path string, vocab int, need int64) (*Source, error) { return open(path, vocab, need, "") }
+
+// open is Open; dtype is the type of tokens in .bin files, where it is known.
+func open(path string, vocab int, need int64, dtype string) (*Source, error) {
 	st, err := os.Stat(path)
 	if err != nil {
 		return nil, fmt.Errorf("data: %w", err)
 	}
 	if st.IsDir() {
-		return openFolder(path, vocab, need)
+		return openFolder(path, vocab, need, dtype)
 	}
-	s := &Source{name: path, vocab: vocab, kept: map[int]reader{}, close: func() error { return nil },
-		open: func(p string) (reader, fs.FileInfo, error) { return openRegular(p) }}
-	if isBin(path) {
-		s.format = Uint16
-	}
+	s := &Source{name: path, vocab: vocab, dtype: dtype, kept: map[int]reader{}, close: func() error { return nil }, open: openRegular}
+	s.tokenized = isTokens(path)
 	return s.index([]string{path}, need)
 }
 
-func openFolder(path string, vocab int, need int64) (*Source, error) {
+func openFolder(path string, vocab int, need int64, dtype string) (*Source, error) {
 	// A Root never leaves its folder, whatever happens to the links below it during the run.
 	root, err := os.OpenRoot(path)
 	if err != nil {
 		return nil, fmt.Errorf("data: %w", err)
 	}
-	return openFS(root.FS(), path, vocab, need, root.Close)
+	return openFS(root.FS(), path, vocab, need, dtype, root.Close)
 }
 
 // OpenFS opens all files of a file system, as Open opens a folder. name is what errors call it.
 func OpenFS(fsys fs.FS, name string, vocab int, need int64) (*Source, error) {
-	return openFS(fsys, name, vocab, need, func() error { return nil })
+	return openFS(fsys, name, vocab, need, "", func() error { return nil })
 }
 
-func openFS(fsys fs.FS, name string, vocab int, need int64, closer func() error) (*Source, error) {
-	s := &Source{name: name, vocab: vocab, kept: map[int]reader{}, close: closer,
+func openFS(fsys fs.FS, name string, vocab int, need int64, dtype string, closer func() error) (*Source, error) {
+	s := &Source{name: name, vocab: vocab, dtype: dtype, kept: map[int]reader{}, close: closer,
 		open: func(p string) (reader, fs.FileInfo, error) { return openIn(fsys, p) }}
 	paths, err := list(fsys)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("data: folder %s: %w", name, err), s.Close())
 	}
+	paths = slices.DeleteFunc(paths, func(p string) bool { // what describes a file of tokens is none itself
+		of, ok := strings.CutSuffix(p, sidecarSuffix)
+		return ok && isTokens(of)
+	})
 	bins := 0
 	for _, p := range paths {
-		if isBin(p) {
+		if isTokens(p) {
 			bins++
 		}
 	}
@@ -105,9 +131,9 @@ func openFS(fsys fs.FS, name string, vocab int, need int64, closer func() error)
 	case len(paths) == 0:
 		err = fmt.Errorf("data: folder %s holds no regular files", name)
 	case bins == len(paths):
-		s.format = Uint16
+		s.tokenized = true
 	case bins > 0:
-		err = fmt.Errorf("data: folder %s holds %d .bin files of tokens among %d others: name one kind", name, bins, len(paths)-bins)
+		err = fmt.Errorf("data: folder %s holds %d .bin files (or .npy) of tokens among %d others: name one kind", name, bins, len(paths)-bins)
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -115,7 +141,12 @@ func openFS(fsys fs.FS, name string, vocab int, need int64, closer func() error)
 	return s.index(paths, need)
 }
 
-func isBin(path string) bool { return strings.EqualFold(filepath.Ext(path), ".bin") }
+func isTokens(path string) bool {
+	ext := filepath.Ext(path)
+	return strings.EqualFold(ext, ".bin") || isArray(path)
+}
+
+func isArray(path string) bool { return strings.EqualFold(filepath.Ext(path), ".npy") }
 
 // index finds out what each file holds. It closes the source when that fails.
 func (s *Source) index(paths []string, need int64) (*Source, error) {
@@ -145,16 +176,12 @@ func (s *Source) add(i int, path string) error {
 		return err
 	}
 	f := file{path: path, at: s.tokens, tokens: st.Size(), size: st.Size()}
-	if s.format == Uint16 {
-		head := make([]byte, min(binHeaderBytes, st.Size()))
-		if _, err := r.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
-			return errors.Join(err, r.Close())
-		}
-		l, err := parseBin(head, st.Size())
+	if s.tokenized {
+		l, err := s.layout(path, r, st.Size())
 		if err != nil {
 			return errors.Join(err, r.Close())
 		}
-		f.start, f.tokens = l.start, l.tokens
+		f.start, f.tokens, f.format = l.start, l.tokens, l.format
 	} else if st.Size() > 0 {
 		// A file that can be opened need not be readable: find out now.
 		if _, err := r.ReadAt(make([]byte, 1), 0); err != nil {
@@ -183,7 +210,7 @@ func (s *Source) where(path string) string {
 
 // scan verifies the first tokens where the format could exceed the vocabulary.
 func (s *Source) scan() error {
-	if s.vocab > 1<<(8*s.format.bytes())-1 {
+	if !slices.ContainsFunc(s.files, func(f file) bool { return s.vocab <= 1<<(8*f.format.bytes())-1 }) {
 		return nil
 	}
 	dst := make([]int32, 1<<16)
@@ -241,7 +268,7 @@ func (s *Source) readFile(i int, dst []int32, at int64) error {
 			return fmt.Errorf("has %d bytes and had %d when the run began: data must not change during a run", st.Size(), f.size)
 		}
 	}
-	size := s.format.bytes()
+	size := f.format.bytes()
 	if need := len(dst) * int(size); cap(s.buf) < need {
 		s.buf = make([]byte, need)
 	}
@@ -253,14 +280,19 @@ func (s *Source) readFile(i int, dst []int32, at int64) error {
 		return err
 	}
 	for j := range dst {
-		if s.format == Uint16 {
-			dst[j] = int32(binary.LittleEndian.Uint16(b[2*j:]))
-		} else {
-			dst[j] = int32(b[j])
+		var id uint32
+		switch f.format {
+		case Uint16:
+			id = uint32(binary.LittleEndian.Uint16(b[2*j:]))
+		case Uint32:
+			id = binary.LittleEndian.Uint32(b[4*j:])
+		default:
+			id = uint32(b[j])
 		}
-		if int(dst[j]) >= s.vocab {
-			return fmt.Errorf("token %d at position %d is outside the vocabulary of %d: raise vocab, or use data of this tokenizer", dst[j], at+int64(j), s.vocab)
+		if int64(id) >= int64(s.vocab) {
+			return fmt.Errorf("token %d at position %d is outside the vocabulary of %d: raise vocab, or use data of this tokenizer", id, at+int64(j), s.vocab)
 		}
+		dst[j] = int32(id)
 	}
 	return nil
 }
