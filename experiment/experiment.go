@@ -123,6 +123,7 @@ type Parallel struct {
 	DP     int    `json:"dp"`
 	Zero   int    `json:"zero"` // ZeRO stage
 	SP     bool   `json:"sp"`   // sequence parallelism
+	Link   string `json:"link"` // interconnect that messages are slowed down to, as ParseLink reads it; empty: none
 }
 
 // Step is the shape of one training step.

@@ -33,6 +33,7 @@ type Key struct {
 	OpenMax  bool      // Max itself is not allowed
 	For      []Variant // the variants that the key means something to; nil: all
 	field    func(*Experiment) any
+	reads    func(text string) (string, error) // checks a text and brings it into its one form; nil: any will do
 }
 
 // Bounds of counts. They keep every product of shapes inside 64 bits, far beyond what anybody trains.
@@ -104,5 +105,7 @@ func (k Key) of(variants ...Variant) Key { k.For = variants; return k }
 
 // Means reports whether the key means something to a variant. Where it does not, Resolve empties it.
 func (k Key) Means(v Variant) bool { return k.For == nil || slices.Contains(k.For, v) }
+
+func (k Key) read(f func(string) (string, error)) Key { k.reads = f; return k }
 
 func (k Key) exclusive(lo, hi bool) Key { k.OpenMin, k.OpenMax = lo, hi; return k }

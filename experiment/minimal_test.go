@@ -61,6 +61,9 @@ func TestMinimalResolvesToTheSame(t *testing.T) {
 			case Switch:
 				value = onOff(random.IntN(2) == 0)
 			}
+			if k.Name == "link" {
+				value = "latency=" + value[1:] + "us"
+			}
 			if err := e.Set(k.Name, value); err != nil {
 				t.Fatal(err)
 			}

@@ -41,6 +41,7 @@ var keys = []Key{
 	count("parallel", "dp", "1", 1, maxRanks, "data-parallel ranks", func(e ex) any { return &e.Parallel.DP }),
 	count("parallel", "zero", "0", 0, 1, "ZeRO stage", func(e ex) any { return &e.Parallel.Zero }),
 	toggle("parallel", "sp", "off", "sequence parallelism", func(e ex) any { return &e.Parallel.SP }),
+	text("parallel", "link", none, "slow messages between ranks down to a link: bw=2GB/s,latency=20us", func(e ex) any { return &e.Parallel.Link }).read(canonicalLink),
 
 	count("step", "micro-batch", "1 (tiny: 8)", 1, maxCount, "sequences per micro-batch and data-parallel rank", func(e ex) any { return &e.Step.MicroBatch }).open(),
 	count("step", "accumulate", "1", 1, maxCount, "micro-batches per step", func(e ex) any { return &e.Step.Accumulate }),

@@ -170,6 +170,12 @@ func (k Key) setString(p *string, v string) error {
 	if k.Kind == String && k.Default == none && v == none {
 		v = ""
 	}
+	if k.reads != nil {
+		var err error
+		if v, err = k.reads(v); err != nil {
+			return err
+		}
+	}
 	*p = v
 	return nil
 }

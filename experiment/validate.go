@@ -37,6 +37,7 @@ func (c *checker) rules() {
 	c.divisibility()
 	c.places()
 	c.parallel()
+	c.link()
 	c.cycles()
 	c.sparse()
 	c.evaluation()

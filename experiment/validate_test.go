@@ -71,6 +71,9 @@ func TestValidate(t *testing.T) {
 		{"variant=cola relora-alpha=0 relora-every=0 lax-gate=dense", "", ""},
 		{"variant=sltrain sltrain-delta=2", "sltrain-delta", "1"},
 		{"variant=sltrain sltrain-delta=0.00001", "sltrain-delta", "0.0001220703125"},
+		{"tp=2 link=bw=2GB/s,latency=20us", "", ""},
+		{"link=bw=2GB/s", "link", ""}, // a warning
+		{"tp=2 link=bw=2GB/s device=cuda", "link device", "none"},
 		{"where=slurm nodes=2 device=cuda", "device where nodes", "cpu"},
 		{"eval-every=1 eval-data=x checkpoint-every=5 resume=r", "", ""},
 		{"eval-data=x", "eval-every", "100"},

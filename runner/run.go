@@ -77,7 +77,7 @@ func planOf(e experiment.Experiment) record.PlanFields {
 	return record.PlanFields{
 		Scheme: string(e.Parallel.Scheme), Variant: string(e.Model.Variant),
 		Norm: e.Step.Norm, Grouped: e.Step.Grouping, Ckpt: e.Step.Recompute,
-		TP: e.Parallel.TP, PP: e.Parallel.PP, DP: e.Parallel.DP, Zero: e.Parallel.Zero, SP: e.Parallel.SP,
+		TP: e.Parallel.TP, PP: e.Parallel.PP, DP: e.Parallel.DP, Zero: e.Parallel.Zero, SP: e.Parallel.SP, Link: e.Parallel.Link,
 		MBS: e.Step.MicroBatch, Acc: e.Step.Accumulate, Seq: e.Step.Seq, DType: e.Step.DType, Device: e.Step.Device,
 		Size: e.Model.Size, Seed: e.Train.Seed, Data: e.Train.Data,
 	}

@@ -7,7 +7,9 @@ import (
 	"boost-tui/experiment"
 	"boost-tui/kernels"
 	"boost-tui/kernels/cpu"
+	"boost-tui/kernels/wire"
 	"boost-tui/runner/protocol"
+	"boost-tui/trainer/rendezvous"
 )
 
 // opener opens the device that a rank computes on.
@@ -21,6 +23,18 @@ func openDevice(spec protocol.RankSpec) (kernels.Device, error) {
 		return nil, fmt.Errorf("device %s: not in this version yet; use %s", d, experiment.DeviceCPU)
 	}
 	o := cpu.Options{World: spec.LocalWorld, Rank: spec.LocalRank, Threads: spec.Threads}
+	l, err := experiment.ParseLink(spec.Experiment.Parallel.Link)
+	if err != nil {
+		return nil, err
+	}
+	o.Link = kernels.Link(l)
+	if spec.Address != "" {
+		version, err := rendezvous.BinaryHash()
+		if err != nil {
+			return nil, err
+		}
+		o.Network = &wire.Options{Secret: spec.Secret, Address: spec.Address, Version: version}
+	}
 	if spec.SegmentFD != protocol.NoFD {
 		o.Segment = os.NewFile(uintptr(spec.SegmentFD), "segment")
 		defer o.Segment.Close() // the device works on a duplicate

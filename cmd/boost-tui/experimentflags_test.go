@@ -69,6 +69,9 @@ func TestEveryKeyHasAFlagThatSetsIt(t *testing.T) {
 		case experiment.Float:
 			value = "0.25"
 		}
+		if k.Name == "link" {
+			value = "bw=2GB/s,latency=20us"
+		}
 		for _, args := range [][]string{{"--" + k.Name, value}, {"--set", k.Name + "=" + value}} {
 			e, err := parse(t, args...)
 			if err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"text/tabwriter"
 
+	"boost-tui/experiment"
 	"boost-tui/runner"
 	"boost-tui/tui/format"
 )
@@ -16,6 +17,9 @@ func (a *app) printResult(r runResult) error {
 	line("state", "%s", r.State)
 	if r.Cause != "" {
 		line("cause", "%s", runner.Clean(r.Cause))
+	}
+	if r.EmulatedLink != "" {
+		line(experiment.EmulatedLink, "%s: the times are not this machine's", runner.Clean(r.EmulatedLink))
 	}
 	line("steps", "%d", r.Steps)
 	if r.LossFirst != nil && r.LossLast != nil {

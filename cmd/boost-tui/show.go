@@ -75,6 +75,7 @@ func (a *app) printShow(v showView) error {
 		line("resumes", fmt.Sprintf("%s after step %d", r.Run, r.Step))
 	}
 	line("what", fmt.Sprintf("%s %s, %s, tp %d", v.Size, v.Variant, v.Scheme, v.TP))
+	line(experiment.EmulatedLink, v.Experiment.Parallel.Link)
 	if v.Step != nil {
 		at := fmt.Sprintf("%d of %d", *v.Step, v.Steps)
 		if v.Loss != nil {

@@ -27,6 +27,7 @@ type spec struct {
 	micro               int
 	flags               func(step int) record.Flags
 	created             time.Time
+	link                string
 	keys                map[string]string // of the experiment; nil: run.json has none
 	began               time.Time         // zero: the step lines have no times
 	host                string
@@ -45,7 +46,7 @@ func (s spec) write(t testing.TB, root string) string {
 	run := map[string]any{"schema": 1, "id": s.id, "created": s.created, "cpu": "TestCPU", "cores": 2, "hosts": []string{"here"},
 		"model": map[string]int{"d": 128, "ff": 352, "layers": 4, "heads": 4, "vocab": 256, "rank_attn": 32, "rank_mlp": 32},
 		"plan": map[string]any{"scheme": s.scheme, "variant": s.variant, "norm": "online", "grouped": true, "ckpt": "none", "tp": s.ranks, "pp": 1,
-			"dp": 1, "mbs": s.micro, "acc": 1, "seq": 128, "dtype": "fp32", "device": "cpu"},
+			"dp": 1, "link": s.link, "mbs": s.micro, "acc": 1, "seq": 128, "dtype": "fp32", "device": "cpu"},
 		"predicted": map[string]any{"flops": 1e9}, "versions": map[string]string{"binary": "abc"}}
 	if s.host != "" {
 		run["hosts"] = []string{s.host}
@@ -244,6 +245,38 @@ func TestCompareMarksWhatCannotBeCompared(t *testing.T) {
 	t.Logf("\n%s", text)
 }
 
+// Times beside an emulated link are marked in every table, and no verdict mixes them with others.
+func TestEmulatedLinkIsMarked(t *testing.T) {
+	const link = "bw=2GB/s,latency=20us"
+	root := t.TempDir()
+	dirs := append(three(t, root), spec{id: "30-full", variant: "full", scheme: "full-rank", steps: 200, wallNanos: 400e6, seed: 4, link: link}.write(t, root),
+		spec{id: "31-btp", variant: "cola", scheme: "btp", steps: 200, wallNanos: 200e6, seed: 5, link: link}.write(t, root))
+	table, err := Compare(dirs, Options{Baseline: "20-full"})
+	ok(t, err)
+	mixed := table.Rows[4]
+	if mixed.Comparable || !slices.Equal(mixed.Differs, []string{"link"}) || mixed.VsFull.Verdict != "" || mixed.EmulatedLink != link || table.Rows[0].EmulatedLink != "" {
+		t.Errorf("%+v", mixed)
+	}
+	data, err := table.CSV()
+	ok(t, err)
+	for text, wants := range map[string][]string{
+		table.Text():     {"btp (emulated link)", "link bw=2GB/s,latency=20us instead of none", "emulated link: the messages of 31-btp were slowed down to bw=2GB/s,latency=20us"},
+		table.Markdown(): {"| btp (emulated link) |", "- emulated link: "},
+		string(data):     {"link=none→bw=2GB/s,latency=20us", `,"bw=2GB/s,latency=20us"`},
+	} {
+		for _, want := range wants {
+			if !strings.Contains(text, want) {
+				t.Errorf("no %q in\n%s", want, text)
+			}
+		}
+	}
+	table, err = Compare(dirs[3:], Options{}) // beside the same link they compare as any runs do
+	ok(t, err)
+	if b := table.Rows[1]; !b.Comparable || b.VsFull.Verdict != "faster" || b.VsFull.Ratio < 1.9 {
+		t.Errorf("%+v", b)
+	}
+}
+
 func TestBaselineByName(t *testing.T) {
 	dirs := three(t, t.TempDir())
 	table, err := Compare(dirs, Options{Baseline: "21"})
@@ -291,7 +324,7 @@ func TestRenderings(t *testing.T) {
 	ok(t, err)
 	rows, err := csv.NewReader(strings.NewReader(string(data))).ReadAll()
 	ok(t, err)
-	head := "baseline,candidate,metric,base_median,cand_median,ratio,ci_lo,ci_hi,p,n_base,n_cand,skip_base,skip_cand,block,plan_diff"
+	head := "baseline,candidate,metric,base_median,cand_median,ratio,ci_lo,ci_hi,p,n_base,n_cand,skip_base,skip_cand,block,plan_diff,emulated_link"
 	if strings.Join(rows[0], ",") != head || len(rows) != 5 || rows[2][0] != "20-full" {
 		t.Errorf("%s", data)
 	}

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -54,6 +55,7 @@ var properties = []property{
 	{"dp", StepTime, true, func(r *Run) string { return number(max(1, r.Plan.DP)) }},
 	{"zero", StepTime, false, func(r *Run) string { return number(r.Plan.Zero) }},
 	{"sp", StepTime, false, func(r *Run) string { return strconv.FormatBool(r.Plan.SP) }},
+	{"link", StepTime, false, func(r *Run) string { return cmp.Or(r.Plan.Link, noLink) }},
 	{"micro-batch", StepTime, true, func(r *Run) string { return number(r.Plan.MBS) }},
 	{"accumulate", StepTime, true, func(r *Run) string { return number(r.Plan.Acc) }},
 	{"seq", StepTime, true, func(r *Run) string { return number(r.Plan.Seq) }},
@@ -63,6 +65,9 @@ var properties = []property{
 	{"blas", StepTime, false, func(r *Run) string { return r.Versions.BLAS }},
 	{"binary", StepTime, false, func(r *Run) string { return r.Versions.Binary }},
 }
+
+// noLink is the link of a run whose messages were as fast as they could be.
+const noLink = "none"
 
 // apart are keys that are no difference by themselves: names of a run, and what properties hold resolved.
 var apart = []string{"name", "tags", "size", "rank"}

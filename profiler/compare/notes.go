@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"boost-tui/experiment"
 	"boost-tui/profiler/stats"
 )
 
@@ -45,6 +46,9 @@ func (r *Row) notes() (notes []string) {
 		say("%s is short (%d of %d steps kept): figures without a verdict.", name, r.Kept, r.Steps)
 	case r.Kept < stats.VerdictSteps:
 		say("%s has %d kept steps, fewer than %d: figures without a verdict.", name, r.Kept, stats.VerdictSteps)
+	}
+	if r.EmulatedLink != "" {
+		say("%s: the messages of %s were slowed down to %s; its times are not this machine's.", experiment.EmulatedLink, name, plain(r.EmulatedLink))
 	}
 	if len(r.Overlapped) > 0 {
 		say("! %s ran while %s ran: they slowed each other; no verdict.", name, plain(strings.Join(r.Overlapped, ", ")))

@@ -67,7 +67,7 @@ func (t Table) speeds() grid {
 		if !r.LossMatches && r.LossLast != nil {
 			loss = "≠ "
 		}
-		g.rows = append(g.rows, []string{plain(r.Variant), plain(r.Scheme), strconv.Itoa(r.Kept), millis(r.StepTimeMedian), interval(r.CI, 1e3),
+		g.rows = append(g.rows, []string{plain(r.Variant), r.SchemeText(), strconv.Itoa(r.Kept), millis(r.StepTimeMedian), interval(r.CI, 1e3),
 			millis(r.StepTimeP95), rate(r.TokensPerSecond), r.VsFull.marked(mark), r.VsVanilla.marked(mark),
 			loss + decimal(r.LossLast, 4)})
 		if named {
@@ -129,7 +129,7 @@ func (t Table) parts() grid {
 		if b.Compute != nil {
 			step = known(*b.Compute + *b.CommExposed + *b.Memory + *b.Idle)
 		}
-		g.rows = append(g.rows, []string{plain(r.Variant), plain(r.Scheme), millis(step), millis(b.Compute), millis(b.CommExposed), millis(b.Memory),
+		g.rows = append(g.rows, []string{plain(r.Variant), r.SchemeText(), millis(step), millis(b.Compute), millis(b.CommExposed), millis(b.Memory),
 			millis(b.Idle), millis(b.Comm), millis(b.CommWait), millis(b.CommTransfer), millis(b.Overlap),
 			scaled(r.CommBytesPerStep, 1<<20, 2), scaled(r.CommCallsPerStep, 1, 0), scaled(r.PeakMemory, 1<<20, 1)})
 	}
@@ -153,7 +153,7 @@ func (t Table) CSV() ([]byte, error) {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
 	rows := [][]string{{"baseline", "candidate", "metric", "base_median", "cand_median", "ratio", "ci_lo", "ci_hi", "p", "n_base", "n_cand",
-		"skip_base", "skip_cand", "block", "plan_diff"}}
+		"skip_base", "skip_cand", "block", "plan_diff", "emulated_link"}}
 	for _, p := range t.pairs {
 		var diff []string
 		for _, d := range p.diff {
@@ -162,7 +162,7 @@ func (t Table) CSV() ([]byte, error) {
 		rows = append(rows, []string{p.base.run.ID, p.cand.run.ID, "step_time_s", float(p.base.median.Value), float(p.cand.median.Value),
 			float(p.speed.Value), float(p.speed.Lo), float(p.speed.Hi), float(p.p), strconv.Itoa(len(p.base.m.kept)), strconv.Itoa(len(p.cand.m.kept)),
 			strconv.Itoa(p.base.m.skip.Steps), strconv.Itoa(p.cand.m.skip.Steps), strconv.Itoa(stats.BlockLength(len(p.cand.m.kept))),
-			strings.Join(diff, ";")})
+			strings.Join(diff, ";"), p.cand.run.Plan.Link})
 	}
 	if err := w.WriteAll(rows); err != nil {
 		return nil, fmt.Errorf("compare.csv: %w", err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 
+	"boost-tui/experiment"
 	"boost-tui/profiler/record"
 	"boost-tui/profiler/stats"
 )
@@ -31,6 +32,7 @@ type Summary struct {
 	Variant          string     `json:"variant,omitempty"`
 	Scheme           string     `json:"scheme,omitempty"`
 	TP               int        `json:"tp,omitempty"`
+	EmulatedLink     string     `json:"emulated_link,omitempty"` // that messages were slowed down to: its times are marked wherever they are shown
 	Ranks            int        `json:"ranks,omitempty"`
 	Steps            int        `json:"steps"` // that every rank completed
 	LossFirst        *float64   `json:"loss_first,omitempty"`
@@ -53,6 +55,14 @@ type Summary struct {
 	SkipRule         string     `json:"skip_rule,omitempty"`
 	Short            bool       `json:"short"` // too short for the skip rule: no verdict
 	UnreadableLines  int        `json:"unreadable_lines,omitempty"`
+}
+
+// SchemeText is the scheme as tables name it, with the mark of an emulated link.
+func (s *Summary) SchemeText() string {
+	if s.EmulatedLink == "" {
+		return plain(s.Scheme)
+	}
+	return plain(s.Scheme) + " (" + experiment.EmulatedLink + ")"
 }
 
 // Summarize reads a run. A run that has no steps yet has a summary without figures.
@@ -101,7 +111,7 @@ func load(ctx context.Context, dir string) (*loaded, error) {
 func (l *loaded) summarize(res result) Summary {
 	m, r := l.m, &l.run
 	s := Summary{ID: r.ID, ClaimedID: r.Claimed, Name: r.Name, State: res.State, Cause: res.Cause, Variant: r.Plan.Variant, Scheme: r.Plan.Scheme,
-		TP: r.Plan.TP, Ranks: m.ranks, Steps: m.steps, Kept: len(m.kept), Skipped: m.skip.Steps, SkipRule: m.skip.Rule,
+		TP: r.Plan.TP, EmulatedLink: r.Plan.Link, Ranks: m.ranks, Steps: m.steps, Kept: len(m.kept), Skipped: m.skip.Steps, SkipRule: m.skip.Rule,
 		Short: m.skip.Short, UnreadableLines: m.badLines}
 	s.LossFirst = known(m.lossFirst)
 	if n := len(m.losses); n > 0 {

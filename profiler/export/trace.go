@@ -8,6 +8,7 @@ import (
 	"io"
 	"strconv"
 
+	"boost-tui/experiment"
 	"boost-tui/kernels"
 	"boost-tui/profiler"
 	"boost-tui/profiler/record"
@@ -127,12 +128,20 @@ func (t *tracer) run(ctx context.Context, r *run) error {
 	return t.counters(ctx, r, begin)
 }
 
+// linkMark marks what was taken beside an emulated link.
+func (r *run) linkMark() string {
+	if r.Plan.Link == "" {
+		return ""
+	}
+	return " (" + experiment.EmulatedLink + " " + r.Plan.Link + ")"
+}
+
 func (t *tracer) rank(r *run, step int, rs profiler.RankSpans) error {
 	if len(rs.Spans) == 0 {
 		return nil
 	}
 	pid := t.pid + rs.Rank
-	if err := t.name(pid, -1, "process_name", fmt.Sprintf("rank %d of %s", rs.Rank, r.ID)); err != nil {
+	if err := t.name(pid, -1, "process_name", fmt.Sprintf("rank %d of %s%s", rs.Rank, r.ID, r.linkMark())); err != nil {
 		return err
 	}
 	lo, hi := rs.Spans[0].StartNanos, rs.Spans[0].EndNanos()

@@ -23,6 +23,7 @@ type PlanFields struct {
 	DP      int    `json:"dp"`
 	Zero    int    `json:"zero"`
 	SP      bool   `json:"sp"`
+	Link    string `json:"link,omitempty"` // that messages were slowed down to; empty: none
 	MBS     int    `json:"mbs"`
 	Acc     int    `json:"acc"`
 	Seq     int    `json:"seq"`

@@ -42,7 +42,10 @@ type RankSpec struct {
 	Threads    int    `json:"threads"`     // compute threads of this rank
 	// Rendezvous is the host:port of the store at rank 0. A run of one host may share memory and need it only to exchange ids.
 	Rendezvous string                `json:"rendezvous"`
-	Secret     string                `json:"secret"` // of the run; proves to the store that a peer belongs to it
+	Secret     string                `json:"secret"` // of the run; proves to the store, and to other ranks, that a peer belongs to it
+	// Address is what this rank is reached at by ranks on other hosts: an IP address, or a network interface of its host.
+	// Empty: all ranks of the run are on this host.
+	Address string `json:"address,omitempty"`
 	Experiment experiment.Experiment `json:"experiment"`
 	// Version is the binary's; a rank of another version refuses to start.
 	Version string `json:"version"`
@@ -67,6 +70,8 @@ func (s RankSpec) Check() error {
 		return fmt.Errorf("rank specification: rank %d of %d", s.Rank, s.World)
 	case s.LocalWorld < 1 || s.LocalWorld > s.World || s.LocalRank < 0 || s.LocalRank >= s.LocalWorld:
 		return fmt.Errorf("rank specification: local rank %d of %d", s.LocalRank, s.LocalWorld)
+	case s.Address == "" && s.LocalWorld != s.World:
+		return fmt.Errorf("rank specification: %d of %d ranks are on this host, and there is no address to reach the others from", s.LocalWorld, s.World)
 	case s.Threads < 1 || s.Threads > 1<<16:
 		return fmt.Errorf("rank specification: %d threads", s.Threads)
 	case s.SegmentFD < NoFD || s.BoardFD < NoFD || s.ListenerFD < NoFD || s.LauncherFD < NoFD:

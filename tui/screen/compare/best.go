@@ -94,7 +94,7 @@ func (m *Model) bestLine() string {
 		}
 		return t.Dim.Paint("no verdict: " + doubt)
 	}
-	text := fmt.Sprintf("best: %s %s %s", m.label(best.ID), layout.Clean(best.Variant), layout.Clean(best.Scheme))
+	text := fmt.Sprintf("best: %s %s %s", m.label(best.ID), layout.Clean(best.Variant), best.SchemeText())
 	for _, role := range []pick.Role{pick.Baseline, pick.Vanilla} {
 		ref, name, head, ok := m.reference(role)
 		if !ok || ref.ID == best.ID {

@@ -42,7 +42,7 @@ func (m *Model) drawCurves(w, h int) string {
 		}
 		style := t.Series[i%len(t.Series)]
 		line.Series = append(line.Series, chart.Series{Points: p, Style: style, Pattern: i})
-		name := m.label(r.ID) + " " + layout.Clean(r.Scheme)
+		name := m.label(r.ID) + " " + r.SchemeText()
 		if !slices.ContainsFunc(p.Y, chart.Finite) {
 			name += " (no number)"
 		}

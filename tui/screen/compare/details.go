@@ -53,7 +53,7 @@ func (m *Model) figures(r *profile.Row) [][2]string {
 		}
 		return text
 	}
-	return [][2]string{{"run", layout.Clean(r.ID)}, {"variant", layout.Clean(r.Variant)}, {"scheme", layout.Clean(r.Scheme)}, {"tp", fmt.Sprint(r.TP)},
+	return [][2]string{{"run", layout.Clean(r.ID)}, {"variant", layout.Clean(r.Variant)}, {"scheme", r.SchemeText()}, {"tp", fmt.Sprint(r.TP)},
 		{"steps kept", fmt.Sprint(r.Kept)}, {"steps skipped", fmt.Sprint(r.Skipped)}, {"step median ms", format.Millis(number(r.StepTimeMedian))},
 		{"95 % interval ms", interval(r.CI, 1e3, 2)}, {"step mean ms", format.Millis(number(r.StepTimeMean))}, {"step p95 ms", format.Millis(number(r.StepTimeP95))},
 		{"mean tokens/s", tokens(r)}, {"vs " + m.refName(pick.Baseline), both(pick.Baseline)}, {"vs " + m.refName(pick.Vanilla), both(pick.Vanilla)},

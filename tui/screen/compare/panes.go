@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"boost-tui/experiment"
 	profile "boost-tui/profiler/compare"
 	"boost-tui/tui/chart"
 	"boost-tui/tui/format"
@@ -41,12 +42,24 @@ func (m *Model) ordered() []profile.Row {
 // rowLabel is a row's name before a bar: run and scheme.
 func (m *Model) rowLabel(r *profile.Row, w int) string {
 	scheme := layout.Clean(r.Scheme)
-	if w < 18 {
+	if w >= 18 {
+		scheme = r.SchemeText()
+	} else {
 		if s, ok := map[string]string{"full-rank": "full", "vanilla": "van"}[scheme]; ok {
 			scheme = s
 		}
 	}
 	return layout.Pad(layout.Cut(layout.Pad(m.label(r.ID), 6)+" "+scheme, w, ""), w)
+}
+
+// linkMark marks figures of which some were taken beside an emulated link.
+func (m *Model) linkMark() string {
+	for i := range m.result.table.Rows {
+		if m.result.table.Rows[i].EmulatedLink != "" {
+			return ", " + experiment.EmulatedLink
+		}
+	}
+	return ""
 }
 
 // drawBars shows where each run's step goes on one scale, or another metric.
@@ -60,7 +73,7 @@ func (m *Model) drawBars(w, h int) string {
 		labelW = 11
 	}
 	full := m.scale()
-	title, note := "Where a step goes", "mean, "+millisRange(full)
+	title, note := "Where a step goes", "mean, "+millisRange(full)+m.linkMark()
 	if k.of != nil {
 		title, note, full = strings.ToUpper(k.name[:1])+k.name[1:], "", 0
 		for i := range rows {

@@ -192,7 +192,7 @@ func (m *Model) tableRow(r *profile.Row) table.Row {
 	if !in.State.Over() && in.ID != "" {
 		name += " " + t.Glyphs.Running
 	}
-	return table.Row{ID: r.ID, Sign: m.sign(r), Cells: []table.Cell{cell(name), cell(layout.Clean(r.Variant)), cell(layout.Clean(r.Scheme)), cell(strconv.Itoa(r.TP)), cell(rank),
+	return table.Row{ID: r.ID, Sign: m.sign(r), Cells: []table.Cell{cell(name), cell(layout.Clean(r.Variant)), cell(r.SchemeText()), cell(strconv.Itoa(r.TP)), cell(rank),
 		cell(step), grey(interval(r.CI, 1e3, 1), doubt), cell(format.Millis(number(r.StepTimeP95))), cell(tokens(r)),
 		grey(full, !fullSure), grey(speedupCI(r.VsFull), !fullSure), grey(vanilla, !vanillaSure), grey(speedupCI(r.VsVanilla), !vanillaSure),
 		cell(percent(exposedShare(r))), cell(size(r.CommBytesPerStep)), cell(size(r.PeakMemory)), cell(m.loss(r)), cell(strconv.Itoa(r.Kept) + m.shortMark(r))}}

@@ -129,6 +129,9 @@ func describe(e experiment.Experiment) string {
 	if e.Model.Rank > 0 {
 		s += fmt.Sprintf(", rank %d", e.Model.Rank)
 	}
+	if e.Parallel.Link != "" {
+		s += ", " + experiment.EmulatedLink + " " + e.Parallel.Link
+	}
 	if e.Name != "" {
 		s = layout.Clean(e.Name) + ": " + s
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"boost-tui/experiment"
 	"boost-tui/runner"
 	"boost-tui/tui/chart"
 	"boost-tui/tui/format"
@@ -78,6 +79,9 @@ func (m *Model) Status() string {
 	parts := []string{m.stateSign() + " " + layout.Clean(m.run.ID)}
 	if e := m.run.Run.Experiment; !strings.Contains(m.run.ID, string(e.Model.Variant)+"-"+string(e.Parallel.Scheme)) {
 		parts = append(parts, describe(m.run)) // ids of ours say it already
+	}
+	if link := m.run.Run.Experiment.Parallel.Link; link != "" {
+		parts = append(parts, t.Warn.Paint(experiment.EmulatedLink+" "+layout.Clean(link)))
 	}
 	if n := m.latest.newest.Step; n >= 0 {
 		parts = append(parts, progress(m.run, n))

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"boost-tui/experiment"
 	"boost-tui/runner"
 	"boost-tui/tui/format"
 	"boost-tui/tui/layout"
@@ -55,6 +56,9 @@ func heading(t theme.Theme, r run) string {
 		s += fmt.Sprintf(" rank %d", e.Model.Rank)
 	}
 	s += fmt.Sprintf("  %d%s%d seq %d", e.Step.MicroBatch, t.Glyphs.Times, e.Step.Accumulate, e.Step.Seq)
+	if e.Parallel.Link != "" {
+		s += "  " + experiment.EmulatedLink + " " + e.Parallel.Link
+	}
 	if r.Run.Name != "" {
 		s = r.Run.Name + ": " + s
 	}

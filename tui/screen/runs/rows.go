@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"boost-tui/experiment"
 	"boost-tui/profiler/compare"
 	"boost-tui/runner"
 	"boost-tui/tui/format"
@@ -174,6 +175,9 @@ func (m *Model) row(t theme.Theme, r run) table.Row {
 		loss = lossText(*r.fig.LossLast)
 	}
 	label := named(r)
+	if e.Parallel.Link != "" {
+		label = strings.TrimSpace(experiment.EmulatedLink + " " + label)
+	}
 	if r.ID == m.refs.Vanilla {
 		label = strings.TrimSpace(t.Glyphs.Vanilla + " " + label)
 	}
