@@ -142,7 +142,11 @@ func (r *rank) joinGroup(ctx context.Context, a mesh.Axis) (kernels.Comm, error)
 	if err != nil {
 		return nil, err
 	}
-	comm, err := r.dev.flight.Join(ctx, id, len(members), c.Along(a), a.String())
+	name, err := r.mesh.GroupName(a, r.spec.Rank)
+	if err != nil {
+		return nil, err
+	}
+	comm, err := r.dev.flight.Join(ctx, id, len(members), c.Along(a), name)
 	if err != nil {
 		return nil, fmt.Errorf("join the %s group of ranks %v: %w", a, members, err)
 	}

@@ -136,6 +136,26 @@ func (m Mesh) Group(a Axis, rank int) ([]int, error) {
 	return out, nil
 }
 
+// GroupName is what the group of a rank along an axis is called: "tp", and where there are several, "tp.0", "tp.1" and so
+// on, in the order of Groups, so that records of a run tell them apart.
+func (m Mesh) GroupName(a Axis, rank int) (string, error) {
+	c, err := m.Coordinate(rank)
+	if err != nil {
+		return "", err
+	}
+	if m.World() == m.Size(a) {
+		return a.String(), nil
+	}
+	number, times := 0, 1
+	for _, b := range []Axis{TP, DP, PP} {
+		if b != a {
+			number += c.Along(b) * times
+			times *= m.Size(b)
+		}
+	}
+	return fmt.Sprintf("%s.%d", a, number), nil
+}
+
 // Groups is every group along an axis, ordered by first member. They partition the world.
 func (m Mesh) Groups(a Axis) [][]int {
 	var out [][]int

@@ -1,6 +1,7 @@
 package mesh
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -84,6 +85,27 @@ func checkMesh(t *testing.T, m Mesh) {
 				t.Fatalf("%+v: rank %d is in %d %s groups", m, r, n, a)
 			}
 		}
+	}
+}
+
+func TestGroupNames(t *testing.T) {
+	for _, m := range []Mesh{One, {TP: 4, PP: 1, DP: 1}, {TP: 2, PP: 3, DP: 2}, {TP: 1, PP: 2, DP: 3}} {
+		for _, a := range []Axis{TP, DP, PP} {
+			for i, g := range m.Groups(a) {
+				want := a.String()
+				if len(m.Groups(a)) > 1 {
+					want = fmt.Sprintf("%s.%d", a, i)
+				}
+				for _, r := range g {
+					if got, err := m.GroupName(a, r); err != nil || got != want {
+						t.Errorf("%+v: the %s group of rank %d is %q, want %q (%v)", m, a, r, got, want, err)
+					}
+				}
+			}
+		}
+	}
+	if _, err := One.GroupName(TP, 1); err == nil {
+		t.Error("a rank outside has a group")
 	}
 }
 
