@@ -3,7 +3,6 @@ package trainer
 import (
 	"context"
 	"fmt"
-	"math"
 	"time"
 
 	"boost-tui/step"
@@ -42,6 +41,9 @@ func (r *rank) loop(ctx context.Context, t *training) error {
 			return err
 		}
 		t.done = step
+		if err := r.evaluate(ctx, t); err != nil {
+			return err
+		}
 		if due(step, r.spec.Experiment.Train.CheckpointEvery) {
 			if err := r.saver.save(ctx, step); err != nil {
 				return err
@@ -135,7 +137,11 @@ func (r *rank) one(ctx context.Context, t *training, index int) error {
 	}
 	filled := time.Since(began)
 	lr := Rate(r.spec.Experiment.Train, index)
-	res, err := t.step.Run(ctx, step.Input{Tokens: t.tokens, LR: lr, Index: index})
+	in := step.Input{Tokens: t.tokens, LR: lr, Index: index}
+	if err := t.ratios.before(ctx, index); err != nil {
+		return err
+	}
+	res, err := t.step.Run(ctx, in)
 	if err != nil {
 		return err
 	}
@@ -146,21 +152,8 @@ func (r *rank) one(ctx context.Context, t *training, index int) error {
 	if err := r.report(t.out, measured{index: index, deep: deep, lr: lr, dataNanos: filled.Nanoseconds(), result: res, times: times, spans: spans}); err != nil {
 		return err
 	}
-	return finite(index, res)
-}
-
-// finite ends the run where its numbers have broken down. The step itself did nothing: the optimizer
-// leaves the weights alone when the norm is not finite.
-func finite(index int, res step.Result) error {
-	what, v := "loss", res.Loss
-	if !notFinite(v) {
-		what, v = "gradient norm", res.GradNorm
+	if err := r.nonFinite(ctx, t, in, res); err != nil {
+		return err
 	}
-	if !notFinite(v) {
-		return nil
-	}
-	return fmt.Errorf("the %s of step %d is %v; the weights were left as they were before it. A lower lr or a longer warmup may help; "+
-		"a run with %s=1 in the environment finds the first operation that gives such a value", what, index, v, EnvCheck)
+	return t.ratios.after(ctx, index)
 }
-
-func notFinite(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }

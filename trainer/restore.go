@@ -25,6 +25,7 @@ func (r *rank) begin(ctx context.Context, t *training) error {
 	if r.saver, err = r.newSaver(t.step); err != nil {
 		return err
 	}
+	t.ratios = r.newRatios(t.step)
 	if m != nil {
 		t.done = m.Step
 		r.saver.resumed(m)

@@ -19,7 +19,8 @@ import (
 // device is a rank's device with everything that is put round it: check (when asked for), the memory
 // meter, the timer, the flight recorder. Calls go to flight.
 type device struct {
-	kernels.Device // the innermost; Close closes it
+	kernels.Device        // the innermost; Close closes it
+	probe          *probe // nil where every operation is checked anyway
 	meter          *meter
 	timer          *profiler.Device
 	flight         *flight.Device
@@ -35,6 +36,9 @@ func (r *rank) openDevice() error {
 	if os.Getenv(EnvCheck) == "1" {
 		outer = check.Wrap(outer, check.Options{Finite: true})
 		r.logf("checking bounds, types and finiteness of every operation (%s=1): slow", EnvCheck)
+	} else {
+		r.dev.probe = newProbe(inner)
+		outer = r.dev.probe
 	}
 	r.dev.meter = &meter{Device: outer}
 	if r.dev.timer, err = profiler.Wrap(r.dev.meter, profiler.Options{}); err != nil {
@@ -75,7 +79,8 @@ type training struct {
 	batches data.Batches
 	tokens  []int32
 	out     *telemetry
-	done    int // the last step of the run that this one resumes; 0: it begins at the beginning
+	ratios  *ratios // nil: none are measured
+	done    int     // the last step of the run that this one resumes; 0: it begins at the beginning
 }
 
 // setUp opens device and data, joins the communicators and makes the model. What it opened is given

@@ -15,6 +15,7 @@ import (
 	"boost-tui/kernels"
 	"boost-tui/profiler/record"
 	"boost-tui/runner/protocol"
+	"boost-tui/trainer/checkpoint"
 )
 
 func TestSchemesAgree(t *testing.T) {
@@ -193,8 +194,12 @@ func TestNotFiniteEndsTheRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if j.errs[0] == nil || !strings.Contains(rec.Cause, "of step") || !strings.Contains(rec.Cause, EnvCheck) || rec.Step < 2 {
+	if !errors.Is(j.errs[0], kernels.ErrNotFinite) || !strings.Contains(rec.Cause, "of step") || rec.Step < 2 ||
+		!strings.Contains(rec.Cause, "the first operation that gives such a value") || !strings.Contains(rec.Operation, "/") {
 		t.Fatalf("%v\n%+v", j.errs[0], rec)
+	}
+	if steps, err := checkpoint.Steps(checkpoint.Folder(j.dir)); err != nil || len(steps) != 1 || steps[0] != rec.Step-1 {
+		t.Errorf("checkpoints of %v, %v", steps, err)
 	}
 	got := lines(t, j.dir, 0)
 	last := got[len(got)-1]

@@ -1,0 +1,59 @@
+package record
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"time"
+
+	"boost-tui/internal/regular"
+)
+
+// EventEval is the kind of event that an evaluation is.
+const EventEval = "eval"
+
+// Evaluation is a loss of data that is not trained on.
+type Evaluation struct {
+	Step    int     `json:"step"`   // the last one before it
+	Loss    float64 `json:"loss"`   // nats per token, mean
+	Tokens  int64   `json:"tokens"` // that it is the mean of
+	Seconds float64 `json:"seconds"`
+}
+
+// Perplexity is e to the loss.
+func (v Evaluation) Perplexity() float64 { return math.Exp(v.Loss) }
+
+// Event is the evaluation as an event of a run.
+func (v Evaluation) Event(at time.Time) *EventLine {
+	return &EventLine{Kind: EventEval, TSNanos: at.UnixNano(), Code: "evaluated", Msg: fmt.Sprintf("loss %.4f, perplexity %.3f after step %d", v.Loss, v.Perplexity(), v.Step),
+		Data: map[string]any{"step": v.Step, "loss": v.Loss, "perplexity": v.Perplexity(), "tokens": v.Tokens, "seconds": v.Seconds}}
+}
+
+// maxEvents bounds the events of a run that are read whole.
+const maxEvents = 64 << 20
+
+// Evaluations lists the evaluations of a run, in order. Lines that are damaged are passed over; a run without events has none.
+func Evaluations(dir string) ([]Evaluation, error) {
+	text, err := regular.ReadFile(EventsPath(dir), maxEvents)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("evaluations: %w", err)
+	}
+	var out []Evaluation
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var l EventLine
+		if l.Decode(lines.Bytes()) != nil || l.Kind != EventEval {
+			continue
+		}
+		number := func(key string) float64 { v, _ := l.Data[key].(float64); return v }
+		out = append(out, Evaluation{Step: int(number("step")), Loss: number("loss"), Tokens: int64(number("tokens")), Seconds: number("seconds")})
+	}
+	return out, lines.Err()
+}
