@@ -107,8 +107,9 @@ func (b *block) upToProduct(p *pass, from source) {
 	p.x.Do("swiglu", &kernels.SwiGLU{G: k.gateUp.part(0), U: k.gateUp.part(1), Y: k.product, Silu: !p.cfg.PlainGLU})
 }
 
-// backward takes the gradient of the block's output in p.work.dx and leaves that of its input there.
-func (b *block) backward(p *pass) {
+// backward takes the gradient of the block's output in p.work.dx and leaves that of its input there. It calls done when
+// the linears of a half have their gradients.
+func (b *block) backward(p *pass, done func(what int)) {
 	b.again(p)
 	k, w := &b.kept, &p.work
 	p.at(b.layer, "mlp.out")
@@ -117,6 +118,7 @@ func (b *block) backward(p *pass) {
 	p.x.Do("swiglu.back", &kernels.SwiGLUBwd{G: gate, U: up, DY: w.dproduct, DG: gate, DU: up, Silu: !p.cfg.PlainGLU})
 	b.gateUp.backward(p, reverse{dy: k.gateUp, latent: k.latents[laneGateUp], input: b.mlpNorm.again(p, k.x2, k.stat2),
 		din: w.din, dot: b.mlpNorm.wanted(p), next: "mlp.in", cross: b.crossing(p, laneGateUp)})
+	done(doneMLP(b.layer))
 	b.mlpNorm.backward(p, k.x2, k.stat2, p.summed(w.din, w.drows), false)
 
 	p.chunk("attn.out")
@@ -124,6 +126,7 @@ func (b *block) backward(p *pass) {
 	b.attentionBackward(p)
 	b.qkv.backward(p, reverse{dy: w.dqkv, latent: k.latents[laneQKV], input: b.attnNorm.again(p, k.x, k.stat1),
 		din: w.din, dot: b.attnNorm.wanted(p), next: "attn.in", cross: b.crossing(p, laneQKV)})
+	done(doneAttn(b.layer))
 	b.attnNorm.backward(p, k.x, k.stat1, p.summed(w.din, w.drows), false)
 }
 

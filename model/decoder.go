@@ -183,15 +183,19 @@ func (d *Decoder) Forward(x *kernels.Exec, micro int) {
 	}
 }
 
-// What of the gradients is complete, beside the blocks by their numbers, when Backward calls done.
+// What of the gradients is complete when Backward calls done, beside those of blocks.
 const (
 	DoneHead = 1 << 30 // the head's
 	DoneAll  = -1      // everything: with the embedding's, those of all norms and vectors
 )
 
+// doneMLP and doneAttn are that of a block's two halves.
+func doneMLP(layer int) int  { return 2*layer + 1 }
+func doneAttn(layer int) int { return 2 * layer }
+
 // Backward adds the gradients of a micro-batch whose Forward ran. Micro-batches go backward in the order in which they went
 // forward; without other stages each before the next goes forward. With the last micro-batch of the step done is
-// called, when it is there, as gradients become complete: with DoneHead, with the number of each block, downwards, and with DoneAll.
+// called, when it is there, as gradients become complete: with ever smaller numbers, as Regions have them.
 func (d *Decoder) Backward(x *kernels.Exec, micro int, done func(what int)) {
 	d.turn(micro)
 	p := &pass{Decoder: d, x: x, micro: micro}
@@ -203,18 +207,18 @@ func (d *Decoder) Backward(x *kernels.Exec, micro int, done func(what int)) {
 		p.headBackward(d.last)
 		done(DoneHead)
 	}
+	halves := done // of blocks; later where gradients must be summed over the ranks first
+	if d.partialFactors() {
+		halves = func(int) {}
+	}
 	var under kernels.Pending
-	first := d.blocks[0].layer
 	for l := len(d.blocks) - 1; l >= 0; l-- {
-		d.blocks[l].backward(p)
+		d.blocks[l].backward(p, halves)
 		under.Wait()
 		if d.partialFactors() && l+1 < len(d.blocks) {
-			done(first + l + 1)
+			done(doneAttn(d.blocks[l+1].layer))
 		}
 		under = d.blocks[l].sumFactors(p)
-		if !d.partialFactors() {
-			done(first + l)
-		}
 	}
 	if d.stage.First() {
 		p.embedBackward()
@@ -222,9 +226,6 @@ func (d *Decoder) Backward(x *kernels.Exec, micro int, done func(what int)) {
 	norms := p.sumNorms()
 	under.Wait()
 	norms.Wait()
-	if d.partialFactors() {
-		done(first)
-	}
 	done(DoneAll)
 }
 

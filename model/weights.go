@@ -70,12 +70,12 @@ func (d *Decoder) allPieces() []piece {
 	for l := range d.blocks {
 		b := &d.blocks[l]
 		for _, g := range b.groups() {
-			rank := c.RankAttn
+			rank, done := c.RankAttn, doneAttn(b.layer)
 			if g == &b.gateUp || g == &b.down {
-				rank = c.RankMLP
+				rank, done = c.RankMLP, doneMLP(b.layer)
 			}
 			for _, p := range g.pieces(rank, b.before != nil, s.tp, c) {
-				p.done = b.layer
+				p.done = done
 				if p.added {
 					p.done = DoneAll
 				}

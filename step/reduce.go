@@ -12,9 +12,13 @@ import (
 // backward that makes the others runs. The loss is scaled for the mean, so that the sum is it. With ZeRO-1 each
 // rank gets its slice of the sum, steps that, and gathers the weights.
 
-// bucketBytes is the size from which a bucket is reduced: large enough for the time of a call not to matter, small enough
-// for the first to be under way early.
-const bucketBytes = 4 << 20
+// A bucket is reduced when it has a share of all gradients, so that little is left for after the backward; within bounds:
+// large enough for the time of a call not to matter, and no larger than keeps a fast link busy.
+const (
+	buckets     = 32
+	leastBucket = 256 << 10 // bytes
+	mostBucket  = 25 << 20
+)
 
 // ChunkReplicas is the chunk of the backward in which gradients are reduced over replicas: once in a step, with its last
 // micro-batch.
@@ -75,7 +79,7 @@ func (s *Step) planBuckets() {
 	slices.SortStableFunc(regions, func(a, b model.Region) int { return b.Done - a.Done })
 	var b bucket
 	var u update
-	bytes := int64(0)
+	bytes, enough := int64(0), min(max(s.model.Gradients().Bytes()/buckets, leastBucket), mostBucket)
 	flush := func() {
 		if len(b.reduce) > 0 {
 			s.buckets = append(s.buckets, b)
@@ -94,7 +98,7 @@ func (s *Step) planBuckets() {
 			u.stretches, u.regions = append(u.stretches, own), append(u.regions, whole)
 		}
 		b.reduce, b.done = append(b.reduce, part), r.Done
-		if bytes += part.Send.Bytes(); bytes >= bucketBytes || len(b.reduce) == kernels.MaxViews {
+		if bytes += part.Send.Bytes(); bytes >= enough || len(b.reduce) == kernels.MaxViews {
 			flush()
 		}
 	}
