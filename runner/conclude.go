@@ -26,6 +26,7 @@ func (a *agent) conclude() error {
 		a.diskTrouble(a.meter.stop())
 	}
 	a.crew.close()
+	a.dropAside()
 	state, cause := a.verdict()
 	return a.finish(state, cause)
 }

@@ -5,6 +5,7 @@ import (
 	"text/tabwriter"
 
 	"boost-tui/experiment"
+	"boost-tui/profiler/record"
 	"boost-tui/runner"
 	"boost-tui/tui/format"
 )
@@ -28,6 +29,9 @@ func (a *app) printResult(r runResult) error {
 			text += fmt.Sprintf(", %.4f mean of the last 20", *r.LossMeanLast20)
 		}
 		line("loss", "%s", text)
+	}
+	if v := r.Evaluation; v != nil {
+		line("evaluation", "loss %.4f, perplexity %.3f, after step %d", v.Loss, v.Perplexity, v.Step)
 	}
 	if r.StepTimeMedian != nil {
 		text := format.Millis(*r.StepTimeMedian) + " ms median"
@@ -55,6 +59,25 @@ func (a *app) printResult(r runResult) error {
 	}
 	line("folder", "%s", r.Dir)
 	return w.Flush()
+}
+
+// evaluation is the JSON of a loss of data that is not trained on.
+type evaluation struct {
+	record.Evaluation
+	Perplexity float64 `json:"perplexity"`
+}
+
+// lastEvaluation is the latest of a run; nil where there is none.
+func (a *app) lastEvaluation(dir string) *evaluation {
+	list, err := record.Evaluations(dir)
+	if err != nil {
+		a.note("%v", err)
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	v := list[len(list)-1]
+	return &evaluation{v, v.Perplexity()}
 }
 
 // millis is a time of a breakdown; "?" when it is unknown.

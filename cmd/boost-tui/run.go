@@ -17,6 +17,8 @@ type runResult struct {
 	State string `json:"state"`
 	Cause string `json:"cause"`
 	Dir   string `json:"dir"`
+	// Evaluation is the last one.
+	Evaluation *evaluation `json:"evaluation,omitempty"`
 	compare.Summary
 }
 
@@ -168,7 +170,7 @@ func (a *app) finish(ctx context.Context, in runner.Info) error {
 	if err != nil {
 		a.note("figures of %s: %v", in.ID, err)
 	}
-	r := runResult{ID: in.ID, State: string(in.State), Cause: in.Cause, Dir: in.Dir, Summary: sum}
+	r := runResult{ID: in.ID, State: string(in.State), Cause: in.Cause, Dir: in.Dir, Evaluation: a.lastEvaluation(in.Dir), Summary: sum}
 	if a.json {
 		err = a.printJSON(r)
 	} else {

@@ -26,6 +26,7 @@ type showView struct {
 	Command    []string              `json:"command"`         // what starts the same again
 	After      string                `json:"after,omitempty"` // run whose end it waits or waited for
 	Resumed    *runner.Resumed       `json:"resumed,omitempty"`
+	Evaluation *evaluation           `json:"evaluation,omitempty"` // the last one
 	Ranks      []protocol.ExitRecord `json:"ranks"`
 	Summary    json.RawMessage       `json:"summary,omitempty"`
 	began      time.Time
@@ -42,7 +43,7 @@ func newShow(a *app) *cobra.Command {
 			}
 			v := showView{runView: viewOf(in), Experiment: in.Run.Experiment, Predicted: in.Run.Predicted, Versions: in.Run.Versions,
 				Hosts: in.Run.Hosts, Argv: in.Run.Argv, Command: append([]string{"boost-tui", "run"}, in.Run.Experiment.Flags()...),
-				After: in.Run.After, Resumed: in.Run.Resumed, Ranks: []protocol.ExitRecord{}, began: in.Began()}
+				After: in.Run.After, Resumed: in.Run.Resumed, Evaluation: a.lastEvaluation(in.Dir), Ranks: []protocol.ExitRecord{}, began: in.Began()}
 			if in.Result != nil {
 				v.Summary = in.Result.Summary
 			}
@@ -82,6 +83,9 @@ func (a *app) printShow(v showView) error {
 			at += fmt.Sprintf(", loss %.4f", *v.Loss)
 		}
 		line("step", at)
+	}
+	if e := v.Evaluation; e != nil {
+		line("evaluation", fmt.Sprintf("loss %.4f, perplexity %.3f, after step %d", e.Loss, e.Perplexity, e.Step))
 	}
 	line("started", v.began.Local().Format(time.DateTime))
 	if v.Ended != nil {
