@@ -1,0 +1,74 @@
+package trainer
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"boost-tui/kernels"
+	"boost-tui/kernels/cpu"
+	"boost-tui/runner/protocol"
+	"boost-tui/step"
+	"boost-tui/trainer/mesh"
+)
+
+// BenchmarkSave is how long training waits for a checkpoint of 60m on one rank, beside the time of copying as many bytes in memory, and of the writing that goes on
+// meanwhile.
+func BenchmarkSave(b *testing.B) {
+	e := small(b, map[string]string{"size": "60m", "d": "512", "layers": "8", "heads": "8", "ff": "1376", "vocab": "32000", "rank": "128", "micro-batch": "1", "seq": "32"})
+	dev, err := cpu.Open(cpu.Options{Threads: 1})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer dev.Close()
+	r := &rank{spec: protocol.RankSpec{RunDir: b.TempDir(), World: 1, Experiment: e, BoardFD: protocol.NoFD}, mesh: mesh.One, out: &lockedBuffer{}, link: &link{},
+		open: func(protocol.RankSpec) (kernels.Device, error) { return dev, nil }}
+	if err := r.openDevice(); err != nil {
+		b.Fatal(err)
+	}
+	s, err := step.New(step.ConfigOf(e), r.dev.flight, step.Groups{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	v, err := r.newSaver(s)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer v.close(false)
+	ctx := context.Background()
+	if err := s.Model().Initialize(ctx); err != nil {
+		b.Fatal(err)
+	}
+	// Memory that was never written is no memory.
+	if _, err := s.Run(ctx, step.Input{Tokens: make([]int32, 33), LR: 1e-3, Index: 1}); err != nil {
+		b.Fatal(err)
+	}
+	save := func(step int) (blocked, all time.Duration) {
+		began := time.Now()
+		if err := v.save(ctx, step); err != nil {
+			b.Fatal(err)
+		}
+		blocked = time.Since(began)
+		if err := v.wait(ctx); err != nil {
+			b.Fatal(err)
+		}
+		return blocked, time.Since(began)
+	}
+	save(1) // makes the memory
+	other := make([]byte, v.layout.Bytes())
+	copy(other, v.host.Bytes)
+	var blocked, all, copied time.Duration
+	b.ResetTimer()
+	for i := range b.N {
+		x, y := save(2 + i)
+		began := time.Now()
+		copy(other, v.host.Bytes)
+		copied += time.Since(began)
+		blocked, all = blocked+x, all+y
+	}
+	n := float64(b.N)
+	b.ReportMetric(blocked.Seconds()*1e3/n, "ms-blocked")
+	b.ReportMetric(copied.Seconds()*1e3/n, "ms-copy")
+	b.ReportMetric(all.Seconds()*1e3/n, "ms-written")
+	b.ReportMetric(float64(v.layout.Bytes())/1e6, "MB")
+}
