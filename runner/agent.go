@@ -28,7 +28,8 @@ type AgentOptions struct {
 	// whoever wires the roles hands in the cpu device's.
 	NewSegment func() (*os.File, error)
 	// GPUs opens the cards of this host for sampling; nil: none are sampled.
-	GPUs func() (sample.GPUs, error)
+	GPUs  func() (sample.GPUs, error)
+	Share Share // of the run's ranks
 	// Lifeline replaces stdin in tests.
 	Lifeline io.ReadCloser
 }
@@ -63,6 +64,7 @@ type agent struct {
 	diskFull bool
 	ending   ending
 	held     fs.FileInfo // the directory as the agent took it on
+	meet     meeting     // what the agent of host 0 said; of the others
 	missing  int         // how many looks in a row did not find it
 	gone     bool        // it was deleted: nothing is written any more
 	dog      watchdog
@@ -87,6 +89,12 @@ func Agent(ctx context.Context, o AgentOptions) error {
 	}
 	if a.held, err = os.Stat(dir); err != nil {
 		return fmt.Errorf("agent: %w", err)
+	}
+	if err := o.Share.check(a.run.World()); err != nil {
+		return fmt.Errorf("agent: %w", err)
+	}
+	if !o.Share.leads() {
+		return a.assist(ctx)
 	}
 	if err := a.claim(); err != nil {
 		return fmt.Errorf("agent: %w", err)
@@ -142,13 +150,16 @@ func (a *agent) claim() error {
 // start starts the ranks and begins to measure.
 func (a *agent) start() error {
 	var err error
-	if a.crew, err = newCrew(a.dir, a.run, a.o); err != nil {
+	if a.crew, err = newCrew(a.dir, a.run, a.o, a.meet); err != nil {
 		return err
 	}
-	a.note(record.EventState, string(Running), fmt.Sprintf("%d ranks start on %s", a.run.World(), a.run.Host), nil)
+	a.note(record.EventState, string(Running), fmt.Sprintf("%d ranks start on %s", a.crew.size(), a.hostName()), nil)
 	if err := a.crew.start(); err != nil {
 		a.crew.signal(syscall.SIGKILL)
 		a.crew.close()
+		if a.o.Share.leads() {
+			err = errors.Join(err, forgetMeeting(a.dir))
+		}
 		return err
 	}
 	a.left = len(a.crew.ranks)
@@ -166,10 +177,22 @@ func (a *agent) measure() {
 			cards = nil
 		}
 	}
-	if a.meter, err = startMeter(a.dir, here().Host, a.crew.members(), cards); err != nil {
+	if a.meter, err = startMeter(a.dir, a.hostName(), a.crew.members(), a.rolled(), cards); err != nil {
 		a.diskTrouble(err)
 		a.note(record.EventAlert, "measuring", err.Error(), nil)
 	}
+}
+
+// rolled are the ranks whose steps this agent puts together: all, where it leads.
+func (a *agent) rolled() []int {
+	if !a.o.Share.leads() {
+		return nil
+	}
+	ranks := make([]int, a.run.World())
+	for i := range ranks {
+		ranks[i] = i
+	}
+	return ranks
 }
 
 // loop runs until every rank has ended.

@@ -30,7 +30,7 @@ const (
 // autopsy completes the record of a rank that has ended: its own, if it wrote one, else from the wait
 // status, the flight board and its log. failed is false for a rank that did its work.
 func (a *agent) autopsy(e rankExit) (rec protocol.ExitRecord, failed bool) {
-	note, err := a.crew.board.Read(e.rank.index)
+	note, err := a.crew.board.Read(a.crew.slot(e.rank))
 	if err != nil {
 		note = flight.Note{}
 	}

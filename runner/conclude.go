@@ -22,6 +22,7 @@ const summaryPatience = 2 * time.Second
 
 // conclude works out the result after the last rank.
 func (a *agent) conclude() error {
+	a.diskTrouble(a.gather())
 	if a.meter != nil {
 		a.diskTrouble(a.meter.stop())
 	}

@@ -25,11 +25,13 @@ type crew struct {
 	dir     string
 	run     Run
 	o       AgentOptions
+	first   int // rank
+	end     int // behind the last
+	meet    meeting
 	threads int
 	board   *flight.Board
-	segment *os.File // nil: none
-	door    *net.TCPListener
-	secret  string
+	segment *os.File         // nil: none
+	door    *net.TCPListener // of the host of rank 0
 	ranks   []*rank
 	exits   chan rankExit
 	wg      sync.WaitGroup
@@ -61,21 +63,19 @@ type rankExit struct {
 // specPatience is how long a rank may take to read its specification.
 const specPatience = 10 * time.Second
 
-func newCrew(dir string, run Run, o AgentOptions) (*crew, error) {
-	world := run.World()
-	c := &crew{dir: dir, run: run, o: o, threads: max(1, runtime.GOMAXPROCS(0)/world), exits: make(chan rankExit, world)}
+// newCrew prepares what the ranks of this host share. meet is where they meet the others; where rank 0 is among them, it
+// is made here.
+func newCrew(dir string, run Run, o AgentOptions, meet meeting) (*crew, error) {
+	c := &crew{dir: dir, run: run, o: o, meet: meet}
+	c.first, c.end = o.Share.ranks(run.World())
+	c.threads, c.exits = max(1, runtime.GOMAXPROCS(0)/c.size()), make(chan rankExit, c.size())
 	var err error
 	if c.o.Binary == "" {
 		if c.o.Binary, err = Binary(); err != nil {
 			return nil, err
 		}
 	}
-	var secret [32]byte
-	if _, err := rand.Read(secret[:]); err != nil {
-		return nil, fmt.Errorf("secret of the run: %w", err)
-	}
-	c.secret = hex.EncodeToString(secret[:])
-	if c.board, err = flight.Create(world); err != nil {
+	if c.board, err = flight.Create(c.size()); err != nil {
 		return nil, err
 	}
 	if o.NewSegment != nil {
@@ -83,12 +83,41 @@ func newCrew(dir string, run Run, o AgentOptions) (*crew, error) {
 			return nil, errors.Join(fmt.Errorf("memory that the ranks share: %w", err), c.board.Close())
 		}
 	}
-	// Bound here, so that no rank needs to guess a port or to wait until rank 0 has one.
-	if c.door, err = net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}); err != nil {
-		c.closeFiles()
-		return nil, fmt.Errorf("socket that the ranks meet at: %w", err)
+	if o.Share.leads() {
+		if err := c.openDoor(); err != nil {
+			c.closeFiles()
+			return nil, err
+		}
 	}
 	return c, nil
+}
+
+// size is the number of ranks on this host.
+func (c *crew) size() int { return c.end - c.first }
+
+// slot is a rank's place among those of this host, also on the flight board.
+func (c *crew) slot(r *rank) int { return r.index - c.first }
+
+// openDoor makes the socket that the ranks meet at, and the run's secret, and tells the agents of other hosts. It is
+// bound here, so that no rank needs to guess a port or to wait until rank 0 has one.
+func (c *crew) openDoor() error {
+	var secret [32]byte
+	if _, err := rand.Read(secret[:]); err != nil {
+		return fmt.Errorf("secret of the run: %w", err)
+	}
+	at := net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}
+	if c.o.Share.several() {
+		at.IP = net.ParseIP(c.o.Share.Address)
+	}
+	var err error
+	if c.door, err = net.ListenTCP("tcp", &at); err != nil {
+		return fmt.Errorf("socket that the ranks meet at: %w", err)
+	}
+	c.meet = meeting{Rendezvous: c.door.Addr().String(), Secret: hex.EncodeToString(secret[:])}
+	if c.o.Share.several() {
+		return writeMeeting(c.dir, c.meet)
+	}
+	return nil
 }
 
 // start starts all ranks. Nothing but the lifeline ties them to the agent: the kernel's signal at a parent's
@@ -106,12 +135,15 @@ func (c *crew) start() error {
 }
 
 func (c *crew) startAll() error {
-	door, err := c.door.File()
-	if err != nil {
-		return fmt.Errorf("socket that the ranks meet at: %w", err)
+	var door *os.File
+	if c.door != nil {
+		var err error
+		if door, err = c.door.File(); err != nil {
+			return fmt.Errorf("socket that the ranks meet at: %w", err)
+		}
+		defer door.Close()
 	}
-	defer door.Close()
-	for i := range c.run.World() {
+	for i := c.first; i < c.end; i++ {
 		if err := c.startRank(i, door); err != nil {
 			return fmt.Errorf("start rank %d: %w", i, err)
 		}
@@ -131,8 +163,8 @@ func (c *crew) startRank(i int, door *os.File) error {
 	}
 	defer log.Close()
 	s := protocol.RankSpec{
-		RunDir: c.dir, Rank: i, World: c.run.World(), LocalRank: i, LocalWorld: c.run.World(), Threads: c.threads,
-		Rendezvous: c.door.Addr().String(), Secret: c.secret, Experiment: c.run.Experiment, Version: c.o.Version,
+		RunDir: c.dir, Rank: i, World: c.run.World(), LocalRank: i - c.first, LocalWorld: c.size(), Threads: c.threads,
+		Rendezvous: c.meet.Rendezvous, Secret: c.meet.Secret, Address: c.o.Share.Address, Experiment: c.run.Experiment, Version: c.o.Version,
 		SegmentFD: protocol.NoFD, BoardFD: protocol.NoFD, ListenerFD: protocol.NoFD, LauncherFD: protocol.NoFD,
 	}
 	files := []*os.File{stdin, log, log}
@@ -204,7 +236,10 @@ func (c *crew) members() []sample.Rank {
 
 // closeShared closes what the ranks have and the agent does not need: when rank 0 dies, its socket refuses.
 func (c *crew) closeShared() error {
-	err := c.door.Close()
+	var err error
+	if c.door != nil {
+		err = c.door.Close()
+	}
 	if c.segment != nil {
 		err = errors.Join(err, c.segment.Close())
 		c.segment = nil

@@ -43,6 +43,7 @@ func (a *agent) look() {
 			a.meter = nil
 		}
 	}
+	a.lookAtOthers()
 	if a.ending.state != "" {
 		return
 	}

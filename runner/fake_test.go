@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -28,7 +29,15 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
 		case "agent":
-			exit(Agent(context.Background(), AgentOptions{Dir: os.Args[3], Foreground: len(os.Args) > 4, Version: "test"}))
+			o := AgentOptions{Version: "test"}
+			f := flag.NewFlagSet("agent", flag.ExitOnError)
+			f.StringVar(&o.Dir, "run", "", "")
+			f.BoolVar(&o.Foreground, "foreground", false, "")
+			f.IntVar(&o.Share.Host, "host", 0, "")
+			f.IntVar(&o.Share.Hosts, "hosts", 0, "")
+			f.StringVar(&o.Share.Address, "address", "", "")
+			f.StringVar(&o.Share.Name, "host-name", "", "")
+			exit(errors.Join(f.Parse(os.Args[2:]), Agent(context.Background(), o)))
 		case "rank":
 			exit(fakeRank())
 		case "launch":

@@ -23,6 +23,14 @@ type LaunchOptions struct {
 	Versions  Versions // Binary and Go are filled in
 }
 
+// hostsOf are the hosts of a place that knows them; nil: this one.
+func hostsOf(p Place) []string {
+	if h, ok := p.(hosted); ok {
+		return h.hostNames()
+	}
+	return nil
+}
+
 // Launch creates a run of a resolved experiment and starts it. It returns when an agent has taken the
 // run on, whether its ranks start at once or wait for another run; an error before that leaves no run behind unless its
 // directory says why it failed. When the context ends in the meantime, a foreground run is there all the same: Wait ends it.
@@ -48,7 +56,7 @@ func Launch(ctx context.Context, s *Store, e experiment.Experiment, o LaunchOpti
 	if err := CheckLimits(e.World(), o.Predicted.ranksBytes(e.World())); err != nil {
 		return nil, err
 	}
-	r, dir, err := s.Create(e, CreateOptions{Argv: o.Argv, Predicted: o.Predicted, Versions: o.Versions, Foreground: !o.Detach, After: o.After, Resumed: o.Resumed})
+	r, dir, err := s.Create(e, CreateOptions{Argv: o.Argv, Predicted: o.Predicted, Versions: o.Versions, Foreground: !o.Detach, After: o.After, Resumed: o.Resumed, Hosts: hostsOf(place)})
 	if err != nil {
 		return nil, err
 	}

@@ -31,19 +31,22 @@ type meter struct {
 	err     error // first failure; read after wg
 }
 
-// startMeter begins to measure the ranks of this host. The cards may be nil.
-func startMeter(dir, host string, crew []sample.Rank, cards sample.GPUs) (*meter, error) {
+// startMeter begins to measure the ranks of this host, to beat the run's heart, and to put the steps of the ranks that are
+// rolled up together; nil: another agent does both. The cards may be nil.
+func startMeter(dir, host string, crew []sample.Rank, rolled []int, cards sample.GPUs) (*meter, error) {
 	m := &meter{dir: dir}
-	ranks := make([]int, len(crew))
-	for i, r := range crew {
-		ranks[i] = r.Rank
-	}
 	var err error
-	if m.rollup, err = record.OpenRollupWriter(dir, ranks); err != nil {
-		return nil, fmt.Errorf("measure the run: %w", err)
+	if rolled != nil {
+		if m.rollup, err = record.OpenRollupWriter(dir, rolled); err != nil {
+			return nil, fmt.Errorf("measure the run: %w", err)
+		}
 	}
 	if m.health, err = record.OpenWriter(record.HealthPath(dir, host)); err != nil {
-		return nil, errors.Join(fmt.Errorf("measure the run: %w", err), m.rollup.Close())
+		err = fmt.Errorf("measure the run: %w", err)
+		if m.rollup != nil {
+			err = errors.Join(err, m.rollup.Close())
+		}
+		return nil, err
 	}
 	m.sampler = sample.New(sample.Options{Ranks: crew, Dir: dir, GPUs: cards})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -65,11 +68,15 @@ func (m *meter) loop(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			m.beats++
-			m.keep(beat(m.dir, m.beats))
+			if m.rollup != nil {
+				m.beats++
+				m.keep(beat(m.dir, m.beats))
+			}
 			m.sample(ctx)
-			_, err := m.rollup.Poll(ctx)
-			m.keep(err)
+			if m.rollup != nil {
+				_, err := m.rollup.Poll(ctx)
+				m.keep(err)
+			}
 		}
 	}
 }
@@ -92,9 +99,11 @@ func (m *meter) keep(err error) {
 func (m *meter) stop() error {
 	m.cancel()
 	m.wg.Wait()
-	_, err := m.rollup.Poll(context.Background())
-	m.keep(err)
-	m.keep(m.rollup.Close())
+	if m.rollup != nil {
+		_, err := m.rollup.Poll(context.Background())
+		m.keep(err)
+		m.keep(m.rollup.Close())
+	}
 	m.keep(m.health.Close())
 	ctx, cancel := context.WithTimeout(context.Background(), meterEvery)
 	defer cancel()

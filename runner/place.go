@@ -37,8 +37,14 @@ type Agents interface {
 	Wait() error
 }
 
+// hosted is a place that knows its hosts before a run is made.
+type hosted interface{ hostNames() []string }
+
 // placeOf finds the place that an experiment names.
 func placeOf(w experiment.Where) (Place, error) {
+	if p, err := testHosts(); p != nil || err != nil {
+		return p, err
+	}
 	if w.Where == experiment.WhereLocal || w.Where == "" {
 		return local{}, nil
 	}
@@ -56,13 +62,17 @@ type localAgent struct {
 
 // Start implements Place. The agent gets a session of its own either way: what happens to the terminal
 // reaches a foreground run's agent through the program in front of it, so that the record can say what it was.
-func (local) Start(j Job) (Agents, error) {
+func (local) Start(j Job) (Agents, error) { return startAgent(j, nil) }
+
+// startAgent starts an agent on this machine, with an environment of its own where one is given.
+func startAgent(j Job, env []string, args ...string) (*localAgent, error) {
 	log, err := regular.OpenFile(filepath.Join(j.Dir, protocol.AgentLogFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, protocol.FileMode)
 	if err != nil {
 		return nil, fmt.Errorf("log of the agent: %w", err)
 	}
 	defer log.Close() // the agent has its own descriptor
-	cmd := exec.Command(j.Binary, "agent", "--run", j.Dir)
+	cmd := exec.Command(j.Binary, append([]string{"agent", "--run", j.Dir}, args...)...)
+	cmd.Env = env
 	cmd.Dir = "/" // a run must not keep a file system busy; paths are absolute
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}

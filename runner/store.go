@@ -40,7 +40,8 @@ type CreateOptions struct {
 	Versions   Versions // Go is filled in
 	Foreground bool
 	Resumed    *Resumed
-	After      string // a run of this store, as Find takes it, whose end the new one waits for; empty: none
+	Hosts      []string // that its ranks are on; nil: this one
+	After      string   // a run of this store, as Find takes it, whose end the new one waits for; empty: none
 }
 
 // reserveBytes is kept free for a run's last words on a disk that fills up.
@@ -71,6 +72,9 @@ func (s *Store) Create(e experiment.Experiment, o CreateOptions) (Run, string, e
 		Host: me.Host, User: userName(), Launcher: me, Foreground: o.Foreground, After: o.After, Resumed: o.Resumed,
 		Experiment: e, Model: shapeOf(e.Model), Plan: planOf(e), Predicted: o.Predicted, Versions: o.Versions,
 		Hosts: []string{me.Host}, CPU: cpuName(), Cores: runtime.GOMAXPROCS(0),
+	}
+	if o.Hosts != nil {
+		r.Hosts = o.Hosts
 	}
 	r.Versions.Go = runtime.Version()
 	if w := r.World(); w < 1 || w > protocol.MaxRanks {

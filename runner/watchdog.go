@@ -42,7 +42,7 @@ func (w *watchdog) look(c *crew, now time.Time) string {
 	oldest := -1
 	for i, r := range c.ranks {
 		var err error
-		if notes[i], err = c.board.Read(r.index); err != nil || r.ended || notes[i].State != flight.Waiting {
+		if notes[i], err = c.board.Read(c.slot(r)); err != nil || r.ended || notes[i].State != flight.Waiting {
 			w.stands[i] = stand{}
 			continue
 		}

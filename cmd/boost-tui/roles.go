@@ -26,6 +26,10 @@ func newAgent(a *app) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&o.Dir, "run", "", "folder of the run")
 	cmd.Flags().BoolVar(&o.Foreground, "foreground", false, "the end of stdin ends the run")
+	cmd.Flags().IntVar(&o.Share.Host, "host", 0, "number of this host among those of the run")
+	cmd.Flags().IntVar(&o.Share.Hosts, "hosts", 1, "how many hosts the run's ranks are on")
+	cmd.Flags().StringVar(&o.Share.Address, "address", "", "IP address at which ranks of other hosts reach this one's")
+	cmd.Flags().StringVar(&o.Share.Name, "host-name", "", "what records call this host")
 	return cmd
 }
 

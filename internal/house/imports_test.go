@@ -24,7 +24,7 @@ var mayImport = map[string][]string{
 	"kernels":              {"kernels."},
 	"kernels/cpu":          {"kernels.", "kernels/lowrank", "kernels/wire"},
 	"kernels/lowrank":      {},
-	"kernels/wire":         {"internal/handshake"},
+	"kernels/wire":         {"kernels.", "internal/handshake"},
 	"model":                {"kernels.", "experiment"},
 	"step":                 {"model", "kernels.", "experiment"},
 	"planner":              {"step", "model", "kernels.", "kernels/record", "experiment"},

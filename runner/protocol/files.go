@@ -27,6 +27,7 @@ const (
 	NotesFile     = "notes.json"     // the user's tags and notes, which change later
 	AgentLogFile  = "agent.log"      // stderr of a detached agent
 	CheckpointDir = "ckpt"           // the folder of the checkpoints
+	MeetFile      = "meet.json"      // where the agents of a run on several hosts let their ranks meet, and the run's secret; gone when it ends
 	exitDir       = "exit"
 )
 
@@ -45,6 +46,11 @@ func ExitDir(runDir string) string { return filepath.Join(runDir, exitDir) }
 // ExitPath is the exit record of a rank.
 func ExitPath(runDir string, rank int) string {
 	return filepath.Join(runDir, exitDir, fmt.Sprintf("r%05d.json", rank))
+}
+
+// PartPath is how the ranks of a host ended that is not the first of the run's.
+func PartPath(runDir string, host int) string {
+	return filepath.Join(runDir, fmt.Sprintf("part-%d.json", host))
 }
 
 // WriteFile replaces a file as a whole: a reader, a crash or a full disk sees the old content or the

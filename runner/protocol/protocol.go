@@ -41,11 +41,11 @@ type RankSpec struct {
 	LocalWorld int    `json:"local_world"` // how many those are
 	Threads    int    `json:"threads"`     // compute threads of this rank
 	// Rendezvous is the host:port of the store at rank 0. A run of one host may share memory and need it only to exchange ids.
-	Rendezvous string                `json:"rendezvous"`
-	Secret     string                `json:"secret"` // of the run; proves to the store, and to other ranks, that a peer belongs to it
+	Rendezvous string `json:"rendezvous"`
+	Secret     string `json:"secret"` // of the run; proves to the store, and to other ranks, that a peer belongs to it
 	// Address is what this rank is reached at by ranks on other hosts: an IP address, or a network interface of its host.
 	// Empty: all ranks of the run are on this host.
-	Address string `json:"address,omitempty"`
+	Address    string                `json:"address,omitempty"`
 	Experiment experiment.Experiment `json:"experiment"`
 	// Version is the binary's; a rank of another version refuses to start.
 	Version string `json:"version"`
