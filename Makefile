@@ -38,7 +38,7 @@ bench: build
 
 soak:
 	@BOOST_TEST_KILLS=$(SOAK) $(GO) test -v -count=1 -timeout 1h -run KilledAtAnyMoment ./trainer
-	@BOOST_TEST_SOAK=1 $(GO) test -v -count=1 -timeout 1h -run MeshesAgree ./trainer
+	@BOOST_TEST_SOAK=1 $(GO) test -v -count=1 -timeout 1h -run 'MeshesAgree|ParallelCases' ./trainer ./trainer/golden
 
 fuzz:
 	@scripts/fuzz.sh $(FUZZTIME)
