@@ -151,7 +151,7 @@ func (s search) mendsIn(e Experiment, v Violation, k Key, text string) bool {
 	c := checker{e: e}
 	c.rules()
 	return !slices.ContainsFunc(c.out, func(w Violation) bool {
-		return w.Key == v.Key && w.Rule == v.Rule || !slices.ContainsFunc(s.broken, func(b Violation) bool { return b.Key == w.Key && b.Rule == w.Rule })
+		return w.Key == v.Key && w.Rule == v.Rule || !w.Warning && !slices.ContainsFunc(s.broken, func(b Violation) bool { return b.Key == w.Key && b.Rule == w.Rule })
 	})
 }
 
