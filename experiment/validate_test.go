@@ -53,7 +53,7 @@ func TestValidate(t *testing.T) {
 		{"variant=loro dp=2 zero=1 tp=2", "", ""},
 		{"variant=lax pp=2", "accumulate", "2"}, // a warning
 		{"pp=3 accumulate=4", "pp", "2 4"},
-		{"pp=3", "pp accumulate", "2 4"},
+		{"pp=3", "pp", "2 4"},
 		{"zero=1", "zero", "0"},
 		{"sp=on tp=2", "sp", "off"},
 		{"sp=on tp=2 scheme=vanilla", "sp", "off"},
