@@ -35,9 +35,6 @@ func CheckID(id string) error { return checkID(id) }
 // CleanTo is Clean for another limit of runes.
 func CleanTo(s string, limit int) string { return clean(s, limit) }
 
-// IDWord keeps of a text the characters that may stand in an id; never empty.
-func IDWord(s string) string { return word(s) }
-
 // NewFolder makes a folder directly under root, which is made when it is not there. The folder appears filled or not
 // at all, under the first name of newID that is free; what a killed process left of its own is removed by the next.
 func NewFolder(root string, newID func() (string, error), fill func(tmp, id string) error) (id string, err error) {
