@@ -1,0 +1,223 @@
+package compare
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"boost-tui/experiment"
+	"boost-tui/profiler/record"
+	"boost-tui/profiler/stats"
+)
+
+// equal compares what two values say.
+func equal(t *testing.T, what string, got, want any) {
+	t.Helper()
+	a, err := json.Marshal(got)
+	ok(t, err)
+	b, err := json.Marshal(want)
+	ok(t, err)
+	if string(a) != string(b) {
+		t.Errorf("%s:\n got %s\nwant %s", what, a, b)
+	}
+}
+
+// zoo is a store with everything that decides what a speed-up is worth: repeats, other shapes, a short run, an empty
+// one, runs beside each other.
+func zoo(t testing.TB, root string) []string {
+	began := time.Now().Add(-10 * time.Hour)
+	var dirs []string
+	add := func(s spec) {
+		s.id = fmt.Sprintf("%02d-%s", len(dirs), s.id)
+		s.seed = uint64(len(dirs) + 1)
+		if s.began.IsZero() {
+			s.began = began.Add(time.Duration(len(dirs)) * 10 * time.Minute)
+		}
+		dirs = append(dirs, s.write(t, root))
+	}
+	keys := func(variant, seed string) map[string]string {
+		return map[string]string{"size": "tiny", "variant": variant, "seed": seed, "tp": "2"}
+	}
+	for i := range 4 {
+		add(spec{id: "full", variant: "full", scheme: "full-rank", steps: 150, wallNanos: 300e6, keys: keys("full", fmt.Sprint(i))})
+		add(spec{id: "van", variant: "cola", scheme: "vanilla", steps: 150, wallNanos: 303e6, keys: keys("cola", fmt.Sprint(i))})
+		add(spec{id: "btp", variant: "cola", scheme: "btp", steps: 150, wallNanos: 150e6 + int64(i)*1e6, keys: keys("cola", fmt.Sprint(i))})
+	}
+	add(spec{id: "svd", variant: "svd", scheme: "btp", steps: 150, wallNanos: 299e6, keys: keys("svd", "1")})
+	add(spec{id: "big", variant: "cola", scheme: "btp", steps: 150, wallNanos: 200e6, micro: 16})
+	add(spec{id: "short", variant: "svd", scheme: "btp", steps: 30, wallNanos: 200e6})
+	add(spec{id: "empty", variant: "lax", scheme: "btp"})
+	beside := began.Add(100 * time.Hour)
+	add(spec{id: "one", variant: "lax", scheme: "btp", steps: 150, wallNanos: 200e6, began: beside})
+	add(spec{id: "two", variant: "lax", scheme: "vanilla", steps: 150, wallNanos: 200e6, began: beside.Add(time.Second)})
+	return dirs
+}
+
+// The same figures come out as from the table, whatever the pair, before Holm's correction and after it.
+func TestPairsAreThoseOfTheTable(t *testing.T) {
+	dirs := zoo(t, t.TempDir())
+	var pairs []Pair
+	var raw []float64 // by way of the table, one pair at a time
+	var want []*Row
+	for i, base := range dirs[:6] {
+		table, err := Compare(dirs, Options{Baseline: base})
+		ok(t, err)
+		for _, cand := range dirs {
+			pairs = append(pairs, Pair{base, cand})
+			row := table.Rows[slices.Index(dirs, cand)]
+			want = append(want, &row)
+			var p *pairing
+			for k := range table.pairs {
+				if table.pairs[k].cand.run.Dir == cand && table.pairs[k].base.run.Dir == base {
+					p = &table.pairs[k]
+				}
+			}
+			switch back := slices.Index(dirs[:i], cand); {
+			case p == nil || math.IsNaN(p.p), back >= 0: // no test, or the pair counted the other way
+				raw = append(raw, math.NaN())
+			default:
+				raw = append(raw, stats.MannWhitney(p.base.m.kept, p.cand.m.kept))
+			}
+		}
+	}
+	holm := stats.Holm(raw)
+	c := NewCache()
+	for range 3 { // read, then kept
+		got, err := c.Compare(t.Context(), dirs, pairs)
+		ok(t, err)
+		verdicts := map[string]int{}
+		for i, p := range pairs {
+			g, w := got.Pairs[i], want[i]
+			name := filepath.Base(p.Base) + " and " + filepath.Base(p.Candidate)
+			if (g.Speedup == nil) != (w.VsFull == nil) {
+				t.Fatalf("%s: %v, want %v", name, g.Speedup, w.VsFull)
+			}
+			if g.Comparable != w.Comparable || g.LossMatches != w.LossMatches {
+				t.Errorf("%s: comparable %v, %v, want %v, %v", name, g.Comparable, g.LossMatches, w.Comparable, w.LossMatches)
+			}
+			equal(t, name+" differ", g.Differences, w.Differences)
+			equal(t, name+" differ", g.Differs, w.Differs)
+			if g.Speedup == nil {
+				continue
+			}
+			equal(t, name, [][]float64{{g.Speedup.Ratio}, g.Speedup.CI}, [][]float64{{w.VsFull.Ratio}, w.VsFull.CI})
+			verdicts[g.Speedup.Verdict]++
+			k := i
+			if b, c := slices.Index(dirs[:6], p.Base), slices.Index(dirs[:6], p.Candidate); c >= 0 && c < b {
+				k = c*len(dirs) + b
+			}
+			if (g.Speedup.P == nil) != math.IsNaN(holm[k]) || g.Speedup.P != nil && *g.Speedup.P != holm[k] {
+				t.Errorf("%s: p %v, want %v", name, g.Speedup.P, holm[k])
+			}
+		}
+		if verdicts["faster"] == 0 || verdicts["slower"] == 0 || verdicts["~"] == 0 || verdicts[""] == 0 {
+			t.Errorf("the pairs do not show every verdict: %v", verdicts)
+		}
+		for i, r := range got.Runs {
+			equal(t, r.ID, r.Summary, want[i].Summary)
+			equal(t, r.ID+" beside", r.Overlapped, want[i].Overlapped)
+		}
+	}
+}
+
+// Two runs are the same to the pools when no difference says otherwise, for every key and every property.
+func TestLikenessIsTheAbsenceOfDifferences(t *testing.T) {
+	make := func(variant string, set ...string) *Run {
+		e := experiment.Default()
+		ok(t, e.Set("variant", variant))
+		for i := 0; i < len(set); i += 2 {
+			ok(t, e.Set(set[i], set[i+1]))
+		}
+		e, err := e.Resolve()
+		ok(t, err)
+		return &Run{Experiment: &e, Model: record.ModelShape{D: e.Model.D, RankAttn: e.Model.RankAttn, RankMLP: e.Model.RankMLP},
+			Plan: record.PlanFields{Variant: variant, Scheme: string(e.Parallel.Scheme), MBS: e.Step.MicroBatch, Seq: e.Step.Seq, Norm: e.Step.Norm}}
+	}
+	runs := []*Run{make("cola"), make("full"), make("svd"), make("cola", "rank", "8"), make("cola", "rank-mlp", "8"), make("cola", "scheme", "vanilla"),
+		make("cola", "data", "/a.bin"), make("cola", "data", "/b.txt"), make("svd", "keep-silu", "off"), make("cola", "keep-silu", "off"),
+		make("cola", "norm", "sync"), make("cola", "micro-batch", "3"), make("cola", "seed", "5"), make("cola", "lr", "0.5"), make("cola", "steps", "7")}
+	bare := *make("cola")
+	bare.Experiment = nil
+	ranked := *make("full")
+	ranked.Model.RankMLP = 7
+	runs = append(runs, &bare, &ranked)
+	for _, a := range runs {
+		for _, b := range runs {
+			d := difference(a, b)
+			if want := len(d.of(StepTime)) == 0 && len(d.of(Choice)) == 0; likenessOf(a).same(likenessOf(b)) != want {
+				t.Errorf("%+v and %+v: same %v, differences %+v", a.Plan, b.Plan, !want, d.all)
+			}
+		}
+	}
+}
+
+// Files that change are read again, and only those; what cannot be read has an error and spoils nothing.
+func TestCacheFollowsTheFiles(t *testing.T) {
+	root := t.TempDir()
+	dirs := three(t, root)
+	bad := filepath.Join(root, "gone")
+	dirs = append(dirs, bad)
+	c := NewCache()
+	pairs := []Pair{{dirs[0], dirs[2]}, {bad, dirs[2]}, {dirs[1], dirs[2]}}
+	look := func() Comparison {
+		t.Helper()
+		got, err := c.Compare(t.Context(), dirs, pairs)
+		ok(t, err)
+		return got
+	}
+	numbers := func() (out []uint64) {
+		for _, d := range dirs[:3] {
+			out = append(out, c.runs[d].n)
+		}
+		return out
+	}
+	first, read := look(), numbers()
+	if first.Runs[3].Err == nil || first.Pairs[1].Speedup != nil || first.Pairs[0].Speedup.Verdict != "faster" {
+		t.Errorf("%+v", first)
+	}
+	look()
+	if again := numbers(); !slices.Equal(again, read) {
+		t.Errorf("read again: %v, %v", read, again)
+	}
+	ok(t, os.RemoveAll(dirs[2]))
+	spec{id: "21-btp", variant: "cola", scheme: "btp", steps: 210, wallNanos: 600e6, seed: 3}.write(t, root)
+	if got := look(); got.Pairs[0].Speedup.Verdict != "slower" || numbers()[0] != read[0] || numbers()[2] == read[2] {
+		t.Errorf("%+v, readings %v", got.Pairs[0].Speedup, numbers())
+	}
+	ok(t, os.RemoveAll(dirs[0]))
+	if got := look(); got.Runs[0].Err == nil || got.Pairs[0].Speedup != nil || got.Pairs[2].Speedup == nil {
+		t.Errorf("%+v", got)
+	}
+	if _, err := c.Compare(t.Context(), dirs, []Pair{{dirs[0], "elsewhere"}}); err == nil {
+		t.Error("a pair with a run that is not among them")
+	}
+	twice, err := c.Compare(t.Context(), []string{dirs[1], dirs[1]}, []Pair{{dirs[1], dirs[1]}})
+	ok(t, err)
+	if twice.Runs[1].ID != "20-van" || twice.Pairs[0].Speedup.Ratio != 1 {
+		t.Errorf("%+v", twice)
+	}
+}
+
+// Step times that were let go come back when they are needed.
+func TestCacheLetsStepTimesGo(t *testing.T) {
+	dirs := three(t, t.TempDir())
+	c := NewCache()
+	want, err := c.Compare(t.Context(), dirs, []Pair{{dirs[0], dirs[2]}})
+	ok(t, err)
+	for _, k := range c.runs {
+		k.l.m.kept = nil
+	}
+	got, err := c.Compare(t.Context(), dirs, []Pair{{dirs[0], dirs[2]}})
+	ok(t, err)
+	equal(t, "kept", got, want)
+	got, err = c.Compare(t.Context(), dirs, []Pair{{dirs[1], dirs[2]}})
+	ok(t, err)
+	fresh, err := NewCache().Compare(t.Context(), dirs, []Pair{{dirs[1], dirs[2]}})
+	ok(t, err)
+	equal(t, "read again", got, fresh)
+}

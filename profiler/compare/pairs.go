@@ -1,0 +1,284 @@
+package compare
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+
+	"boost-tui/profiler/stats"
+)
+
+// Pair asks how much faster than the run in the directory Base the one in Candidate is.
+type Pair struct{ Base, Candidate string }
+
+// Measured is one run among others.
+type Measured struct {
+	Summary
+	Run        Run
+	LastStep   int64    // that every rank completed
+	Overlapped []string // ids of runs of the same host that ran meanwhile and slowed it
+	Err        error    // why it could not be read; the figures are then empty
+}
+
+// Paired is what a pair shows.
+type Paired struct {
+	Speedup     *Speedup     // nil: one of the two has no figures
+	Comparable  bool         // their step times
+	LossMatches bool         // their losses
+	Differences []Difference // all of the candidate from the base
+	Differs     []string     // names of those that no comparison is made for
+}
+
+// Comparison is several runs with the pairs that somebody asked for.
+type Comparison struct {
+	Runs  []Measured // in the order of the directories
+	Pairs []Paired   // in the order of the pairs
+}
+
+// keptPair is what was worked out for a pair, with the readings that it rests on.
+type keptPair struct {
+	bases, cands []uint64 // of the base and its repeats, of the candidate and its repeats
+	speed        stats.Interval
+
+	tested [2]uint64 // readings that p is of; zero: no test was made
+	p      float64   // as it is, not corrected
+
+	differ  [2]uint64 // readings that d is of
+	d       differing
+	touched uint64
+}
+
+// Compare reads the runs of the directories, those that changed, and compares the pairs, whose directories must be
+// among them. Speed-ups, intervals, tests, what makes a verdict impossible, and the pooling of repeats are those of a
+// Table; Holm's correction is over all pairs of the call. A run that cannot be read has its Err and takes part in nothing.
+// The error is about the comparison as a whole.
+func (c *Cache) Compare(ctx context.Context, dirs []string, pairs []Pair) (Comparison, error) {
+	if err := c.enter(ctx); err != nil {
+		return Comparison{}, err
+	}
+	defer c.leave()
+	clean := make([]string, len(dirs))
+	place := map[string]int{} // of a directory, as given and as it is
+	for i, d := range dirs {
+		abs, err := filepath.Abs(d)
+		if err != nil {
+			return Comparison{}, fmt.Errorf("folder of a run, %s: %w", d, err)
+		}
+		clean[i] = abs
+		for _, name := range []string{d, abs} {
+			if _, there := place[name]; !there {
+				place[name] = i
+			}
+		}
+	}
+	s := &session{c: c, place: place, clean: clean}
+	if err := s.load(ctx); err != nil {
+		return Comparison{}, err
+	}
+	out := Comparison{Runs: s.measured(), Pairs: make([]Paired, len(pairs))}
+	if err := s.compare(ctx, pairs, out.Pairs); err != nil {
+		return Comparison{}, err
+	}
+	return out, nil
+}
+
+// session is one call of Compare.
+type session struct {
+	c     *Cache
+	place map[string]int
+	clean []string
+	kept  []*kept
+	errs  []error
+	runs  []*loaded         // copies of this call: what ran beside is its own; nil where there is an error
+	of    map[*loaded]*kept // back
+	pools pools
+}
+
+func (s *session) load(ctx context.Context) error {
+	s.kept, s.errs = s.c.load(ctx, s.unique())
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.runs, s.of = make([]*loaded, len(s.kept)), map[*loaded]*kept{}
+	var there []*loaded
+	for i, k := range s.kept {
+		if s.errs[i] != nil || k == nil {
+			continue
+		}
+		l := *k.l
+		s.runs[i], s.of[&l] = &l, k
+		there = append(there, &l)
+	}
+	if err := findOverlaps(ctx, there, s.c.look); err != nil {
+		return err
+	}
+	s.pools = poolsOf(there)
+	return nil
+}
+
+// unique are the directories without those that are named again, in whose places nothing is read: place leads to the first.
+func (s *session) unique() []string {
+	var dirs []string
+	at := map[string]int{}
+	for i, d := range s.clean {
+		first := s.place[d]
+		if first == i {
+			at[d] = len(dirs)
+			dirs = append(dirs, d)
+		}
+	}
+	for name, i := range s.place {
+		s.place[name] = at[s.clean[i]]
+	}
+	return dirs
+}
+
+func (s *session) measured() []Measured {
+	out := make([]Measured, len(s.clean))
+	for i, d := range s.clean {
+		k := s.place[d]
+		l := s.runs[k]
+		if l == nil {
+			out[i] = Measured{Err: s.errs[k]}
+			continue
+		}
+		out[i] = Measured{Summary: l.summary, Run: l.run, LastStep: l.m.lastStep, Overlapped: l.overlapped}
+	}
+	return out
+}
+
+// job is a pair at work.
+type job struct {
+	pairing
+	at           int // in the answer
+	kp           *keptPair
+	bases, cands []*loaded
+}
+
+func (s *session) compare(ctx context.Context, pairs []Pair, out []Paired) error {
+	var jobs []*job
+	for i, p := range pairs {
+		b, okBase := s.place[p.Base]
+		c, okCand := s.place[p.Candidate]
+		if !okBase || !okCand {
+			return fmt.Errorf("compare %s with %s: they are not both among the runs", p.Candidate, p.Base)
+		}
+		base, cand := s.runs[b], s.runs[c]
+		if base == nil || cand == nil {
+			continue
+		}
+		j := &job{pairing: pairing{base: base, cand: cand, p: math.NaN()}, at: i, kp: s.known(base, cand)}
+		d := j.kp.d
+		out[i] = Paired{Comparable: d.timed(), LossMatches: d.lossMatches(base, cand), Differences: d.all, Differs: d.names()}
+		switch {
+		case base.summary.Kept == 0 || cand.summary.Kept == 0:
+		case base == cand:
+			out[i].Speedup = itself()
+		default:
+			j.verdict = d.timed() && verdict(base) && verdict(cand)
+			j.bases, j.cands = s.pools.repeats(base), s.pools.repeats(cand)
+			jobs = append(jobs, j)
+		}
+	}
+	if err := s.work(ctx, jobs); err != nil {
+		return err
+	}
+	s.conclude(jobs, out)
+	return nil
+}
+
+// known finds what is kept of a pair, and sees to it that the differences are those of these readings.
+func (s *session) known(base, cand *loaded) *keptPair {
+	b, c := s.of[base], s.of[cand]
+	kp := c.pairs[b.dir]
+	if kp == nil {
+		kp = &keptPair{}
+		c.pairs[b.dir] = kp
+	}
+	if now := [2]uint64{b.n, c.n}; kp.differ != now {
+		kp.differ, kp.d = now, difference(&base.run, &cand.run)
+	}
+	kp.touched = s.c.call
+	return kp
+}
+
+// work fills in the speed-ups and p values, from what is kept where the readings are the same.
+func (s *session) work(ctx context.Context, jobs []*job) error {
+	var missing []*job
+	need := map[*kept]bool{}
+	seen := map[*keptPair]bool{}
+	for _, j := range jobs {
+		if (!s.current(j) || j.verdict && j.kp.tested != s.readings(j)) && !seen[j.kp] {
+			seen[j.kp] = true
+			missing = append(missing, j)
+			for _, l := range slices.Concat(j.bases, j.cands) {
+				need[s.of[l]] = true
+			}
+		}
+	}
+	var reread []*kept
+	for k := range need {
+		reread = append(reread, k)
+	}
+	errs := make([]error, len(reread))
+	each(ctx, len(reread), func(i int) { errs[i] = reread[i].series(ctx) })
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	each(ctx, len(missing), func(i int) { s.workOut(missing[i]) })
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	for _, j := range jobs {
+		if j.speed = j.kp.speed; j.verdict {
+			j.p = j.kp.p
+		}
+	}
+	return nil
+}
+
+func (s *session) workOut(j *job) {
+	if !s.current(j) {
+		j.kp.speed = stats.SpeedUp(seriesOf(j.bases), seriesOf(j.cands))
+		j.kp.bases, j.kp.cands = s.numbers(j.bases), s.numbers(j.cands)
+	}
+	if now := s.readings(j); j.verdict && j.kp.tested != now {
+		j.kp.tested, j.kp.p = now, stats.MannWhitney(j.base.m.kept, j.cand.m.kept)
+	}
+}
+
+// current reports whether the kept speed-up is that of the readings at hand.
+func (s *session) current(j *job) bool {
+	return slices.Equal(j.kp.bases, s.numbers(j.bases)) && slices.Equal(j.kp.cands, s.numbers(j.cands))
+}
+
+func (s *session) numbers(runs []*loaded) []uint64 {
+	out := make([]uint64, len(runs))
+	for i, r := range runs {
+		out[i] = s.of[r].n
+	}
+	return out
+}
+
+func (s *session) readings(j *job) [2]uint64 { return [2]uint64{s.of[j.base].n, s.of[j.cand].n} }
+
+// conclude corrects the p values and writes the answers.
+func (s *session) conclude(jobs []*job, out []Paired) {
+	jobs = slices.DeleteFunc(jobs, func(j *job) bool { return !finite(j.speed.Value) })
+	ps := make([]pairing, len(jobs))
+	for i, j := range jobs {
+		ps[i] = j.pairing
+	}
+	correct(ps)
+	for i, j := range jobs {
+		v := &Speedup{Ratio: j.speed.Value, CI: pair(j.speed.Lo, j.speed.Hi)}
+		if !math.IsNaN(ps[i].p) {
+			v.conclude(ps[i].p)
+		}
+		out[j.at].Speedup = v
+	}
+}
