@@ -23,6 +23,7 @@ type Info struct {
 	Run     Run // zero where run.json cannot be read
 	State   State
 	Cause   string // why it failed, was cancelled or is lost; one line
+	Fault   Fault  // whose doing that was
 	Tags    []string
 	Note    string
 	Ended   time.Time // zero while it runs or when nobody wrote it down

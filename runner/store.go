@@ -23,8 +23,9 @@ import (
 // Store is the folder that holds the runs, one directory each. Several programs may use a folder at
 // once; a Store may be used by several goroutines.
 type Store struct {
-	Root  string // absolute
-	cache cache
+	Root    string // absolute
+	cache   cache
+	program program
 }
 
 // NewStore is the store in a folder, which is made when the first run is.
@@ -40,6 +41,7 @@ type CreateOptions struct {
 	Versions   Versions // Go is filled in
 	Foreground bool
 	After      string // a run of this store, as Find takes it, whose end the new one waits for; empty: none
+	Sweep      *SweepRef
 }
 
 // reserveBytes is kept free for a run's last words on a disk that fills up.
@@ -67,11 +69,14 @@ func (s *Store) Create(e experiment.Experiment, o CreateOptions) (Run, string, e
 	}
 	r := Run{
 		Schema: Schema, Name: e.Name, Tags: e.Tags, Created: time.Now().UTC().Truncate(time.Microsecond), Argv: o.Argv,
-		Host: me.Host, User: userName(), Launcher: me, Foreground: o.Foreground, After: o.After,
+		Host: me.Host, User: userName(), Launcher: me, Foreground: o.Foreground, After: o.After, Sweep: o.Sweep,
 		Experiment: e, Model: shapeOf(e.Model), Plan: planOf(e), Predicted: o.Predicted, Versions: o.Versions,
 		Hosts: []string{me.Host}, CPU: cpuName(), Cores: runtime.GOMAXPROCS(0),
 	}
 	r.Versions.Go = runtime.Version()
+	if err := o.Sweep.check(); err != nil {
+		return Run{}, "", fmt.Errorf("create a run: %w", err)
+	}
 	if w := r.World(); w < 1 || w > protocol.MaxRanks {
 		return Run{}, "", fmt.Errorf("create a run: tp x pp x dp must be from 1 to %d, it is %d x %d x %d", protocol.MaxRanks, e.Parallel.TP, e.Parallel.PP, e.Parallel.DP)
 	}
