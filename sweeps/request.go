@@ -1,0 +1,179 @@
+package sweeps
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"boost-tui/experiment"
+	"boost-tui/runner/protocol"
+	"boost-tui/sweeps/space"
+)
+
+// request replays the sweep, asks what to write, and writes it, while nobody else can. No line: there is nothing to do.
+func (s *Sweep) request(what string, ask func(r *replay) (*line, error)) error {
+	err := s.asked(func(r *replay, j *journal) error {
+		l, err := ask(r)
+		if l == nil || err != nil {
+			return err
+		}
+		return j.append(l)
+	})
+	if err != nil {
+		return fmt.Errorf("%s sweep %s: %w", what, s.ID, err)
+	}
+	return nil
+}
+
+func (s *Sweep) asked(do func(r *replay, j *journal) error) error {
+	var t tail
+	if _, err := t.read(context.Background(), s.Dir); err != nil { // the long part, without the lock
+		return err
+	}
+	return s.locked(&t, func(j *journal) error { return do(t.replay, j) })
+}
+
+// Pause asks that no further run is started; with now, the runs that go on are ended, and run again when the sweep is
+// resumed. who is named as the cause.
+func (s *Sweep) Pause(who string, now bool) error {
+	return s.request("pause", func(r *replay) (*line, error) {
+		if r.finished() {
+			return nil, fmt.Errorf("%w: it is finished", ErrChanged)
+		}
+		if r.paused && (r.pauseNow || !now) {
+			return nil, nil
+		}
+		return &line{K: kindPause, Who: text(who), Now: now}, nil
+	})
+}
+
+// Resume takes back a pause and a stop; failures are counted anew. It starts no program.
+func (s *Sweep) Resume(who string) error {
+	return s.request("resume", func(r *replay) (*line, error) {
+		if !r.paused && !r.stopped {
+			return nil, nil
+		}
+		return &line{K: kindResume, Who: text(who)}, nil
+	})
+}
+
+// SetOptions replaces the options of the queue. It resumes nothing.
+func (s *Sweep) SetOptions(o Options) error {
+	return s.request("set the options of", func(r *replay) (*line, error) {
+		if err := o.Check(); err != nil {
+			return nil, err
+		}
+		if o == r.options {
+			return nil, nil
+		}
+		return &line{K: kindOptions, Options: &o}, nil
+	})
+}
+
+// Reorder moves points to the front of the queue, in the order given. They stay in front of all that were not moved,
+// whatever order the options say later. No points: what was ever moved goes back to where the order puts it.
+func (s *Sweep) Reorder(ids []string) error {
+	return s.request("reorder", func(r *replay) (*line, error) {
+		if len(ids) == 0 && len(r.moved) == 0 {
+			return nil, nil
+		}
+		return r.wish(kindFirst, ids, func(p *PointState) bool { return p.Status == Queued })
+	})
+}
+
+// Skip takes queued points out of the queue.
+func (s *Sweep) Skip(ids []string) error {
+	return s.request("skip points of", func(r *replay) (*line, error) {
+		return r.wish(kindSkip, ids, func(p *PointState) bool { return p.Status == Queued })
+	})
+}
+
+// Retry queues points again that are over and did not finish.
+func (s *Sweep) Retry(ids []string) error {
+	return s.request("retry points of", func(r *replay) (*line, error) {
+		return r.wish(kindRetry, ids, func(p *PointState) bool { return p.Status.Over() && p.Status != Finished })
+	})
+}
+
+// wish is a line about points, all of which must be there and fit.
+func (r *replay) wish(kind string, ids []string, fits func(*PointState) bool) (*line, error) {
+	var bad []string
+	for _, id := range ids {
+		i, ok := r.index[id]
+		switch {
+		case !ok:
+			bad = append(bad, fmt.Sprintf("there is no point %q", text(id)))
+		case !fits(r.points[i]):
+			bad = append(bad, fmt.Sprintf("point %s (%s) is %s", id, r.points[i].Label, r.points[i].Status))
+		}
+	}
+	if len(bad) > 0 {
+		more := ""
+		if len(bad) > 5 {
+			more = fmt.Sprintf(", and %d more", len(bad)-5)
+		}
+		return nil, fmt.Errorf("%w: %s%s", ErrChanged, joinComma(bad[:min(len(bad), 5)]), more)
+	}
+	if len(ids) == 0 && kind != kindFirst {
+		return nil, nil
+	}
+	return &line{K: kind, IDs: slices.Clone(ids)}, nil
+}
+
+// errNothingNew is the answer to a Grow without new points.
+var errNothingNew = errors.New("every point of the larger space is part of the sweep already")
+
+// Grow adds a plan: the points of x that the sweep does not have yet. The plan is on the disk before the journal
+// says that it belongs to the sweep.
+func (s *Sweep) Grow(file space.File, x *space.Expansion) error {
+	p := newPlan(file, x)
+	err := s.asked(func(r *replay, j *journal) error {
+		if len(r.keys) >= maxPlans {
+			return fmt.Errorf("it has %d plans, and no more fit", len(r.keys))
+		}
+		if !sameBase(r.base, x.Base) {
+			return errors.New("its points would start from other values than those that are there: keep [set] as it is, and make what is new an axis")
+		}
+		p.Points = slices.DeleteFunc(slices.Clone(p.Points), func(q space.Point) bool { _, there := r.index[q.ID]; return there })
+		if len(p.Points) == 0 {
+			return errNothingNew
+		}
+		if len(r.points)+len(p.Points) > maxPoints {
+			return fmt.Errorf("it would have %d points, more than %d", len(r.points)+len(p.Points), maxPoints)
+		}
+		return s.commit(p, len(r.keys), j)
+	})
+	if err != nil {
+		return fmt.Errorf("grow sweep %s: %w", s.ID, err)
+	}
+	return nil
+}
+
+// commit writes a plan down. A file of its number that is there already was never committed: its program was killed.
+func (s *Sweep) commit(p plan, n int, j *journal) error {
+	data, err := p.encode()
+	if err != nil {
+		return err
+	}
+	if err := protocol.WriteFile(filepath.Join(s.Dir, planFile(n)), data); err != nil {
+		return full(err)
+	}
+	if err := j.append(&line{K: kindPlan, N: n, Key: p.Key}); err != nil {
+		return err
+	}
+	// For people only: the plan holds the file, so one that cannot be written is no reason to fail.
+	_ = protocol.WriteFile(filepath.Join(s.Dir, TOMLFile), []byte(p.TOML))
+	return nil
+}
+
+// sameBase reports whether two experiments are the same but for their names and tags.
+func sameBase(a, b experiment.Experiment) bool {
+	a.Name, b.Name, a.Tags, b.Tags = "", "", nil, nil
+	return bytes.Equal(a.TOML(), b.TOML())
+}
+
+func joinComma(list []string) string { return strings.Join(list, ", ") }

@@ -1,0 +1,56 @@
+package sweeps
+
+import (
+	"fmt"
+	"time"
+)
+
+// standing is what a sweep's phase depends on, beside who looks after it at the moment.
+type standing struct {
+	paused, pauseNow bool
+	pausedBy         string
+	stopped          bool
+	stopCause        string
+	total, over      int // points, and those that need nothing more
+	sittings
+}
+
+// finished reports whether every point is over. A sweep without points was cut off.
+func (s *standing) finished() bool { return s.total > 0 && s.over == s.total }
+
+// presence fills in what depends on who looks after the sweep and on the time.
+func (s *standing) presence(st *State, p presence, now time.Time) {
+	st.Held, st.Holder = p.held, s.process
+	if p.held {
+		st.Holder = p.holder.Process
+	}
+	if s.epoch > 0 {
+		st.Since = time.Unix(0, s.start).UTC()
+	}
+	st.Worked = s.worked(p.held, p.beat, now)
+	st.PauseNow = s.paused && s.pauseNow
+	st.Phase, st.Cause = s.phase(p)
+}
+
+// phase says what has become of the sweep, and why.
+func (s *standing) phase(p presence) (Phase, string) {
+	switch {
+	case s.finished():
+		return PhaseFinished, ""
+	case s.stopped:
+		return PhaseStopped, s.stopCause
+	case s.paused && s.pausedBy == "":
+		return PhasePaused, "paused"
+	case s.paused:
+		return PhasePaused, "paused by " + s.pausedBy
+	case p.held:
+		return PhaseRunning, p.who() + " looks after it"
+	case s.total == 0:
+		return PhaseInterrupted, "it has no points"
+	case s.epoch == 0:
+		return PhaseInterrupted, "nobody has started it"
+	case s.open:
+		return PhaseInterrupted, fmt.Sprintf("process %d on %s, which looked after it, is gone", s.process.PID, s.process.Host)
+	}
+	return PhaseInterrupted, fmt.Sprintf("process %d on %s, which looked after it, has left", s.process.PID, s.process.Host)
+}
