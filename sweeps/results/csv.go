@@ -1,0 +1,142 @@
+package results
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"strconv"
+
+	"boost-tui/runner"
+)
+
+// csvColumn is a column of the CSV file.
+type csvColumn struct {
+	name string
+	of   func(*Row) string
+}
+
+// CSV writes one row for each point that has a run, in the table's order: its run that counts, whatever became of it
+// (the column state says), with every axis and every metric a column. Points that were never begun and pruned points
+// have no run and no row; earlier attempts are counted in the column attempts. Lines end as RFC 4180 wants. Seconds,
+// bytes, and empty for what is unknown or means nothing.
+func (t *Table) CSV(w io.Writer) error {
+	columns := t.csvColumns()
+	out := csv.NewWriter(w)
+	out.UseCRLF = true
+	record := make([]string, len(columns))
+	for i, c := range columns {
+		record[i] = c.name
+	}
+	if err := out.Write(record); err != nil {
+		return fmt.Errorf("write the sweep as CSV: %w", err)
+	}
+	for _, r := range t.Rows {
+		if r.Run == "" {
+			continue
+		}
+		for i, c := range columns {
+			record[i] = runner.Clean(c.of(r)) // foreign text, which may go to a terminal
+		}
+		if err := out.Write(record); err != nil {
+			return fmt.Errorf("write the sweep as CSV: %w", err)
+		}
+	}
+	out.Flush()
+	if err := out.Error(); err != nil {
+		return fmt.Errorf("write the sweep as CSV: %w", err)
+	}
+	return nil
+}
+
+func (t *Table) csvColumns() []csvColumn {
+	field := func(name string) csvColumn {
+		return csvColumn{name, func(r *Row) string { v, _ := r.Field(name); return v.Text }}
+	}
+	var out []csvColumn
+	seen := map[string]bool{}
+	add := func(c csvColumn) {
+		if !seen[c.name] {
+			seen[c.name] = true
+			out = append(out, c)
+		}
+	}
+	add(field(fieldRun))
+	add(field(fieldPoint))
+	for _, a := range t.Axes {
+		add(field(a))
+	}
+	for _, k := range always {
+		add(field(k))
+	}
+	for _, n := range []string{fieldState, fieldCause, fieldTwin} {
+		add(field(n))
+	}
+	add(csvColumn{"ranks", func(r *Row) string { return strconv.Itoa(r.Ranks) }})
+	add(csvColumn{"steps_planned", func(r *Row) string { return strconv.Itoa(r.Steps) }})
+	for _, m := range metrics {
+		add(field(m.Name))
+		switch m.Name {
+		case StepTime:
+			add(csvColumn{"ci_lo", func(r *Row) string { return end(r.Figures.StepTimeCI, 0) }})
+			add(csvColumn{"ci_hi", func(r *Row) string { return end(r.Figures.StepTimeCI, 1) }})
+		case VsFull:
+			versusColumns(m.Name, func(r *Row) *Versus { return r.VsFull }, add)
+		case VsVanilla:
+			versusColumns(m.Name, func(r *Row) *Versus { return r.VsVanilla }, add)
+		}
+	}
+	add(csvColumn{"overlapped", func(r *Row) string { return strconv.Itoa(len(r.Overlapped)) }})
+	return out
+}
+
+// versusColumns are those beside a ratio.
+func versusColumns(name string, of func(*Row) *Versus, add func(csvColumn)) {
+	say := func(suffix string, text func(*Versus) string) {
+		add(csvColumn{name + suffix, func(r *Row) string {
+			if v := of(r); v != nil {
+				return text(v)
+			}
+			return ""
+		}})
+	}
+	say("_ci_lo", func(v *Versus) string { return end(v.CI, 0) })
+	say("_ci_hi", func(v *Versus) string { return end(v.CI, 1) })
+	say("_p", func(v *Versus) string {
+		if v.P == nil {
+			return ""
+		}
+		return float(*v.P)
+	})
+	say("_verdict", func(v *Versus) string { return v.Verdict })
+	say("_run", func(v *Versus) string { return v.Run })
+	say("_comparable", func(v *Versus) string { return strconv.FormatBool(v.Comparable) })
+}
+
+func end(ci []float64, i int) string {
+	if len(ci) != 2 {
+		return ""
+	}
+	return float(ci[i])
+}
+
+func float(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
+// marked is a speed-up as tables show it: ≠ what cannot be compared, ! what another run disturbed, ~ no significant
+// difference, … what goes on.
+func (r *Row) marked(v *Versus) string {
+	if v == nil {
+		return unknown
+	}
+	s := v.Speedup.String()
+	switch {
+	case v.Run == r.Run:
+	case !v.Comparable:
+		s = "≠ " + s
+	case len(r.Overlapped) > 0:
+		s = "! " + s
+	}
+	if v.Partial {
+		s += " …"
+	}
+	return s
+}

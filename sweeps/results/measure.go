@@ -1,0 +1,161 @@
+package results
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"boost-tui/experiment"
+	"boost-tui/profiler/compare"
+	"boost-tui/runner"
+	"boost-tui/sweeps"
+	"boost-tui/sweeps/space"
+)
+
+// Measure reads the runs of a sweep, of which those that go on have figures too, and compares each with the twins of
+// its point. A run that cannot be read is a row with an Err. A cache makes the next look cheap; nil: none.
+// The error is the context's, or about the store as a whole.
+func Measure(ctx context.Context, runs *runner.Store, st *sweeps.State, cache *Cache) (*Table, error) {
+	if cache == nil {
+		cache = NewCache()
+	}
+	t := &Table{ID: st.ID, Name: st.Name, Created: st.Created, State: st.Phase, Cause: st.Cause, Axes: append([]string{}, st.Axes...),
+		Pruned: st.Pruned, base: st.Base, Rows: make([]*Row, 0, len(st.Points)), Worked: st.Worked.Seconds(), Hours: st.DeviceHours}
+	byPoint := make(map[string]*Row, len(st.Points))
+	for _, p := range st.Points {
+		r := newRow(runs, st, p, cache)
+		t.Rows = append(t.Rows, r)
+		byPoint[p.ID] = r
+	}
+	if t.Pruned == nil {
+		t.Pruned = []space.Pruned{} // JSON readers want a list
+	}
+	t.count()
+	if err := t.compare(ctx, st, byPoint, cache); err != nil {
+		return nil, fmt.Errorf("measure sweep %s: %w", st.ID, err)
+	}
+	t.Estimate = estimateState(st, byPoint, func() History { return cache.past(ctx, runs) }, time.Now())
+	return t, nil
+}
+
+// newRow is what the plan and the journal say of a point.
+func newRow(runs *runner.Store, st *sweeps.State, p *sweeps.PointState, cache *Cache) *Row {
+	r := &Row{Point: p.ID, Label: p.Label, Twin: p.Twin, Status: p.Status, Cause: p.Cause, Partial: p.Status == sweeps.Running,
+		Ranks: p.Ranks, Steps: p.Steps, Attempts: len(p.Attempts), axes: st.Axes}
+	e, err := cache.point(p.ID, func() (experiment.Experiment, error) { return spell(st.Base, p.Set) })
+	r.describe(e.Experiment)
+	r.configuration = e.configuration
+	if err != nil {
+		r.Err = fmt.Errorf("point %s: %w", p.ID, err)
+	}
+	if n := len(p.Attempts); n > 0 {
+		last := p.Attempts[n-1]
+		r.Rule, r.Seconds = last.Rule, last.Seconds
+		if r.Cause == "" {
+			r.Cause = last.Cause
+		}
+	}
+	if id := p.Run(); id != "" && p.Status != sweeps.Queued { // a queued point's last run is one that does not count
+		if filepath.Base(id) != id || !filepath.IsLocal(id) || id == "." {
+			r.Err = errors.Join(r.Err, fmt.Errorf("the journal names a run %q, which cannot be one", id))
+			return r
+		}
+		r.Run, r.Dir = id, runs.Dir(id)
+	}
+	return r
+}
+
+// spell resolves what a point sets on top of the sweep's base.
+func spell(base experiment.Experiment, set []space.Assign) (experiment.Experiment, error) {
+	e := base
+	var errs []error
+	for _, s := range set {
+		if err := e.Set(s.Key, s.Value); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	r, err := e.Resolve()
+	if err != nil {
+		return e, errors.Join(append(errs, err)...)
+	}
+	return r, errors.Join(errs...)
+}
+
+// describe takes over what an experiment says.
+func (r *Row) describe(e experiment.Experiment) {
+	r.Experiment = e
+	r.Variant, r.Scheme, r.TP = string(e.Model.Variant), string(e.Parallel.Scheme), e.Parallel.TP
+	if e.Model.RankAttn == e.Model.RankMLP {
+		r.Rank = e.Model.RankAttn
+	}
+	r.Size, r.Tokens = sizeOf(e.Model), e.TokensPerStep()
+}
+
+// sizeOf names the preset that a model has the shape of, else the shape.
+func sizeOf(m experiment.Model) string {
+	if p, err := experiment.PresetOf(m.Size); err == nil && p.D == m.D && p.Layers == m.Layers && p.Heads == m.Heads && p.FF == m.FF && p.Vocab == m.Vocab {
+		return m.Size
+	}
+	return fmt.Sprintf("d%d layers%d heads%d ff%d vocab%d", m.D, m.Layers, m.Heads, m.FF, m.Vocab)
+}
+
+func (t *Table) count() {
+	c := &t.Counts
+	*c = Counts{Points: len(t.Rows), Pruned: len(t.Pruned)}
+	of := map[sweeps.Status]*int{sweeps.Queued: &c.Queued, sweeps.Running: &c.Running, sweeps.Finished: &c.Finished, sweeps.Failed: &c.Failed,
+		sweeps.Stopped: &c.Stopped, sweeps.Cancelled: &c.Cancelled, sweeps.Skipped: &c.Skipped}
+	for _, r := range t.Rows {
+		if n := of[r.Status]; n != nil {
+			*n++
+		}
+	}
+}
+
+// asked is a speed-up that a row wants.
+type asked struct {
+	row, twin *Row
+	into      **Versus
+}
+
+func (t *Table) compare(ctx context.Context, st *sweeps.State, byPoint map[string]*Row, cache *Cache) error {
+	var dirs []string
+	var rows []*Row
+	var pairs []compare.Pair
+	var want []asked
+	for i, r := range t.Rows {
+		if r.Dir == "" {
+			continue
+		}
+		dirs, rows = append(dirs, r.Dir), append(rows, r)
+		p := st.Points[i]
+		for _, a := range []asked{{r, byPoint[p.Full], &r.VsFull}, {r, byPoint[p.Vanilla], &r.VsVanilla}} {
+			if a.twin != nil && a.twin.Dir != "" {
+				want, pairs = append(want, a), append(pairs, compare.Pair{Base: a.twin.Dir, Candidate: r.Dir})
+			}
+		}
+	}
+	c, err := cache.runs.Compare(ctx, dirs, pairs)
+	if err != nil {
+		return err
+	}
+	for i, r := range rows {
+		m := &c.Runs[i]
+		if errors.Is(m.Err, fs.ErrNotExist) {
+			r.Err = errors.Join(r.Err, fmt.Errorf("its run %s is not in the store any more", r.Run))
+		} else if m.Err != nil {
+			r.Err = errors.Join(r.Err, m.Err)
+		}
+		r.Figures, r.Overlapped = m.Summary, m.Overlapped
+	}
+	for i, a := range want {
+		if p := &c.Pairs[i]; p.Speedup != nil {
+			*a.into = &Versus{Speedup: *p.Speedup, Run: a.twin.Run, Comparable: p.Comparable, LossMatches: p.LossMatches,
+				Differs: slices.Clone(p.Differs), Partial: a.row.Partial || a.twin.Partial}
+		}
+	}
+	return nil
+}

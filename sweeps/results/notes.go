@@ -1,0 +1,180 @@
+package results
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"boost-tui/profiler/stats"
+	"boost-tui/sweeps"
+)
+
+// listed bounds how many of a kind are told one by one.
+const listed = 20
+
+// Summary is the sweep in a sentence: how many points there are of each kind, and what is left.
+func (t *Table) Summary() string {
+	c := t.Counts
+	parts := []string{}
+	for _, p := range []struct {
+		n    int
+		what string
+	}{{c.Finished, "finished"}, {c.Running, "running"}, {c.Queued, "queued"}, {c.Failed, "failed"}, {c.Stopped, "stopped"}, {c.Cancelled, "cancelled"},
+		{c.Skipped, "skipped"}} {
+		if p.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.what))
+		}
+	}
+	s := fmt.Sprintf("%s: %s", counted(c.Points, "point"), strings.Join(parts, ", "))
+	if c.Pruned > 0 {
+		s += fmt.Sprintf("; %d pruned", c.Pruned)
+	}
+	if c.Running+c.Queued > 0 {
+		s += "; " + t.Estimate.String()
+	}
+	return s + "."
+}
+
+// String is "about 22m left (0.37 device hours; from …)".
+func (e Estimate) String() string {
+	if e.Seconds == nil {
+		return "time left " + e.Basis
+	}
+	how := "about"
+	if e.AtLeast() {
+		how = "at least"
+	}
+	return fmt.Sprintf("%s %s left, %s device hours (%s)", how, duration(*e.Seconds), digits(*e.DeviceHours), e.Basis)
+}
+
+// duration is rounded to what an estimate is worth.
+func duration(seconds float64) string {
+	d := time.Duration(seconds * float64(time.Second))
+	switch {
+	case d < time.Minute:
+		return d.Round(time.Second).String()
+	case d < time.Hour:
+		return strings.TrimSuffix(d.Round(time.Minute).String(), "0s")
+	}
+	return strings.TrimSuffix(strings.TrimSuffix(d.Round(10*time.Minute).String(), "0s"), "0m")
+}
+
+// troubles says why points have no figures, one line each.
+func (t *Table) troubles() []string {
+	var out []string
+	more := 0
+	for _, r := range t.Rows {
+		why := r.Cause
+		if r.Err != nil {
+			why = r.Err.Error()
+		}
+		if why == "" || r.Err == nil && (r.Status == sweeps.Finished || !r.Status.Over()) {
+			continue
+		}
+		if len(out) == listed {
+			more++
+			continue
+		}
+		out = append(out, fmt.Sprintf("%s: %s: %s", r.Label, r.stateText(), why))
+	}
+	if more > 0 {
+		out = append(out, fmt.Sprintf("and %d more; the CSV file has them all", more))
+	}
+	return out
+}
+
+func (t *Table) prunedLines() []string {
+	var out []string
+	for _, p := range t.Pruned[:min(len(t.Pruned), listed)] {
+		out = append(out, fmt.Sprintf("pruned: %s: %s", p.Point, p.Reason))
+	}
+	if n := len(t.Pruned) - listed; n > 0 {
+		out = append(out, fmt.Sprintf("and %d more pruned; the JSON has them all", n))
+	}
+	return out
+}
+
+func (t *Table) bestLines() []string {
+	var out []string
+	for _, b := range t.BestPerSize() {
+		var parts []string
+		say := func(what string, i int, names ...string) {
+			if i < 0 {
+				return
+			}
+			r := t.Rows[i]
+			var figures []string
+			for _, n := range names {
+				m, _ := MetricOf(n)
+				if v, ok := m.Of(r); ok {
+					figures = append(figures, m.Show(v)+" "+m.Title)
+				}
+			}
+			parts = append(parts, fmt.Sprintf("%s %s (%s)", what, r.Label, strings.Join(figures, ", ")))
+		}
+		say("fastest", b.Fastest, b.Metric, VsFull, VsVanilla)
+		say("lowest loss", b.LowestLoss, Loss)
+		say("least memory", b.LeastMemory, PeakMemory)
+		if len(parts) > 0 {
+			out = append(out, fmt.Sprintf("Best of %s: %s.", b.Size, strings.Join(parts, "; ")))
+		}
+	}
+	return out
+}
+
+// Notes say what a reader must know to trust the figures, one sentence each.
+func (t *Table) Notes() []string {
+	var out []string
+	if f := t.Pareto(); len(f.Points) > 0 {
+		out = append(out, "* "+f.Note())
+	}
+	n := func(is func(*Row) bool) (count int) {
+		for _, r := range t.Rows {
+			if r.Figures.ID != "" && is(r) {
+				count++
+			}
+		}
+		return count
+	}
+	say := func(count int, format string) {
+		if count > 0 {
+			out = append(out, fmt.Sprintf(format, counted(count, "row")))
+		}
+	}
+	some := func(r *Row, is func(*Versus) bool) bool {
+		return slices.ContainsFunc([]*Versus{r.VsFull, r.VsVanilla}, func(v *Versus) bool { return v != nil && v.Run != r.Run && is(v) })
+	}
+	say(n(func(r *Row) bool { return r.Partial }), "… %s: a run goes on; figures are those so far.")
+	if keys := t.differs(); len(keys) > 0 {
+		out = append(out, "≠ Not comparable with the twin, which differs in "+strings.Join(keys, ", ")+": no verdict.")
+	}
+	say(n(func(r *Row) bool { return len(r.Overlapped) > 0 }), "! %s: another run was at work on the machine meanwhile, and they slowed each other: no verdict. One run at a time gives verdicts.")
+	say(n(func(r *Row) bool { return r.Figures.Short || r.Figures.Kept < stats.VerdictSteps }), fmt.Sprintf("%%s: too short for a verdict (fewer than %d kept steps, or less than the skip rule wants); figures and intervals are given.", stats.VerdictSteps))
+	say(n(func(r *Row) bool { return some(r, func(v *Versus) bool { return !v.LossMatches }) }), "%s: the loss is not comparable with that of a twin (another last step, or other training).")
+	if n(func(r *Row) bool { return some(r, func(v *Versus) bool { return v.Verdict == "~" }) }) > 0 {
+		out = append(out, "~ is no significant difference.")
+	}
+	if slices.ContainsFunc(t.Rows, func(r *Row) bool { return r.VsFull != nil || r.VsVanilla != nil }) {
+		out = append(out, "Speed-ups are against the full-rank and the vanilla twin of each point: the same experiment otherwise.")
+	}
+	return out
+}
+
+// differs are the properties in which rows differ from twins that they cannot be compared with.
+func (t *Table) differs() []string {
+	var out []string
+	for _, r := range t.Rows {
+		for _, v := range []*Versus{r.VsFull, r.VsVanilla} {
+			if v == nil || v.Comparable {
+				continue
+			}
+			for _, d := range v.Differs {
+				if !slices.Contains(out, d) {
+					out = append(out, d)
+				}
+			}
+		}
+	}
+	return out
+}

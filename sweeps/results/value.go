@@ -1,0 +1,193 @@
+package results
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"boost-tui/experiment"
+)
+
+// Value is what a row says under the name of an axis, a key or a metric.
+type Value struct {
+	Text   string // as a key's Set takes it; of a metric, the shortest text that reads back; empty: unknown, or it means nothing here
+	Number float64
+	IsNum  bool
+}
+
+// Names of fields that are neither a key of the experiment nor a metric.
+const (
+	fieldRun   = "run"
+	fieldPoint = "point"
+	fieldLabel = "label"
+	fieldState = "state"
+	fieldCause = "cause"
+	fieldTwin  = "twin"
+)
+
+var plainFields = []string{fieldRun, fieldPoint, fieldLabel, fieldState, fieldCause, fieldTwin}
+
+// always are the keys that every row shows, whether they are axes or not.
+var always = []string{"variant", "scheme", "tp", "rank", "size"}
+
+// Field is what the row says under a name: run, point, label, state, cause, twin, a key of the experiment, or a
+// metric. false: there is no such name. A value that is unknown has no Text.
+func (r *Row) Field(name string) (Value, bool) {
+	switch name {
+	case fieldRun:
+		return Value{Text: r.Run}, true
+	case fieldPoint:
+		return Value{Text: r.Point}, true
+	case fieldLabel:
+		return Value{Text: r.Label}, true
+	case fieldState:
+		return Value{Text: string(r.Status)}, true
+	case fieldCause:
+		return Value{Text: r.Cause}, true
+	case fieldTwin:
+		return Value{Text: onOff(r.Twin)}, true
+	}
+	if m, err := MetricOf(name); err == nil {
+		v, known := m.Of(r)
+		if !known {
+			return Value{}, true
+		}
+		return Value{strconv.FormatFloat(v, 'g', -1, 64), v, true}, true
+	}
+	return r.key(name)
+}
+
+// key is the value of a key of the experiment.
+func (r *Row) key(name string) (Value, bool) {
+	k, ok := experiment.KeyOf(name)
+	if !ok {
+		return Value{}, false
+	}
+	switch name {
+	case "size":
+		return Value{Text: r.Size}, true
+	case "rank":
+		if r.Rank == 0 {
+			return Value{}, true
+		}
+		return Value{strconv.Itoa(r.Rank), float64(r.Rank), true}, true
+	}
+	return valueOf(k, r.Experiment), true
+}
+
+func valueOf(k experiment.Key, e experiment.Experiment) Value {
+	v := Value{Text: e.Get(k.Name)}
+	if k.Kind == experiment.Int || k.Kind == experiment.Float {
+		if n, err := strconv.ParseFloat(v.Text, 64); err == nil {
+			v.Number, v.IsNum = n, true
+		}
+	}
+	return v
+}
+
+func onOff(b bool) string {
+	if b {
+		return "on"
+	}
+	return "off"
+}
+
+// Words is the text that bare words of a filter are looked for in.
+func (r *Row) Words() string {
+	w := []string{r.Label, string(r.Status), r.Run, r.Point, r.Cause, r.Variant, r.Scheme, r.Size}
+	for _, a := range r.axes {
+		if v, ok := r.key(a); ok {
+			w = append(w, v.Text)
+		}
+	}
+	return strings.Join(w, " ")
+}
+
+// Fields lists what rows can be sorted and filtered by: the axes first, then what every row has, then metrics. Any
+// other key of the experiment serves as well.
+func (t *Table) Fields() []string {
+	out := slices.Clone(t.Axes)
+	for _, list := range [][]string{always, plainFields} {
+		for _, n := range list {
+			if !slices.Contains(out, n) {
+				out = append(out, n)
+			}
+		}
+	}
+	for _, m := range metrics {
+		out = append(out, m.Name)
+	}
+	return out
+}
+
+// known refuses the name of a field that rows do not have.
+func (t *Table) known(name string) error {
+	if _, ok := (&Row{}).Field(name); ok {
+		return nil
+	}
+	return fmt.Errorf("%q is neither an axis, nor a key of the experiment, nor a metric; there are %s", name, strings.Join(t.Fields(), ", "))
+}
+
+// Sort orders the rows by a field, ascending or descending; rows that are equal stay in their order, and those whose
+// value is unknown come last either way. Metric.Higher says which way the best come first.
+func (t *Table) Sort(by string, desc bool) error {
+	if err := t.known(by); err != nil {
+		return fmt.Errorf("sort: %w", err)
+	}
+	type keyed struct {
+		row *Row
+		v   Value
+	}
+	rows := make([]keyed, len(t.Rows))
+	for i, r := range t.Rows {
+		v, _ := r.Field(by)
+		rows[i] = keyed{r, v}
+	}
+	slices.SortStableFunc(rows, func(a, b keyed) int {
+		if c := cmp.Compare(one(a.v.Text == ""), one(b.v.Text == "")); c != 0 || a.v.Text == "" {
+			return c
+		}
+		c := compareValues(a.v, b.v)
+		if desc {
+			return -c
+		}
+		return c
+	})
+	for i, k := range rows {
+		t.Rows[i] = k.row
+	}
+	return nil
+}
+
+// compareValues orders numbers before texts.
+func compareValues(a, b Value) int {
+	if a.IsNum && b.IsNum {
+		return cmp.Compare(a.Number, b.Number)
+	}
+	if c := cmp.Compare(one(b.IsNum), one(a.IsNum)); c != 0 {
+		return c
+	}
+	return cmp.Compare(a.Text, b.Text)
+}
+
+func one(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// Filter is the table with the rows for which keep is true, in their order; nil keeps all. The rows themselves are
+// shared, the counts and speed-ups stay those of the whole sweep.
+func (t *Table) Filter(keep func(*Row) bool) *Table {
+	out := *t
+	out.Rows = make([]*Row, 0, len(t.Rows))
+	for _, r := range t.Rows {
+		if keep == nil || keep(r) {
+			out.Rows = append(out.Rows, r)
+		}
+	}
+	return &out
+}
