@@ -25,7 +25,6 @@ const lockPatience = 10 * time.Second
 type journal struct {
 	f    *os.File
 	size int64
-	torn bool // it ends within a line, which whoever wrote it did not live to end
 }
 
 // locked calls do with the journal locked, after t has replayed all of it.
@@ -42,11 +41,11 @@ func (s *Sweep) locked(t *tail, do func(j *journal) error) error {
 	if err := stillThere(f, path); err != nil {
 		return err
 	}
-	if _, err := t.readFrom(context.Background(), s.Dir, f); err != nil {
-		return err
-	}
 	j := &journal{f: f}
 	if err := j.end(); err != nil {
+		return err
+	}
+	if _, err := t.readFrom(context.Background(), s.Dir, f); err != nil {
 		return err
 	}
 	return do(j)
@@ -86,51 +85,57 @@ func stillThere(f *os.File, path string) error {
 	return nil
 }
 
-// end finds out where and how the journal ends.
+// end finds out where the journal ends. A line that whoever wrote it did not live to end is ended here: only then is
+// it known what stands before the next one.
 func (j *journal) end() error {
 	st, err := j.f.Stat()
 	if err != nil {
 		return err
 	}
-	j.size, j.torn = st.Size(), false
-	if j.size == 0 {
+	if j.size = st.Size(); j.size == 0 {
 		return nil
 	}
 	var last [1]byte
 	if _, err := j.f.ReadAt(last[:], j.size-1); err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("read the end of %s: %w", j.f.Name(), err)
 	}
-	j.torn = last[0] != '\n'
-	return nil
+	if last[0] == '\n' {
+		return nil
+	}
+	return j.write([]byte{'\n'})
 }
 
-// append writes one line with one write and waits until it is on the disk. A part that could be written is taken back;
-// where that fails too, the next append closes it off.
+// append writes one line with one write and waits until it is on the disk.
 func (j *journal) append(l *line) error {
 	l.T = time.Now().UnixNano()
 	data, err := l.encode()
 	if err != nil {
 		return err
 	}
-	if j.torn {
-		data = append([]byte{'\n'}, data...)
-	}
 	if j.size+int64(len(data)) > maxJournalBytes {
 		return fmt.Errorf("%s has reached %d bytes: start another sweep for what is left", j.f.Name(), j.size)
 	}
-	n, err := j.f.Write(data)
-	if err != nil {
-		err = fmt.Errorf("append to %s: %w", j.f.Name(), full(bare(err)))
-		if n > 0 && n < len(data) {
-			err = errors.Join(err, j.f.Truncate(j.size))
-		}
+	if err := j.write(data); err != nil {
 		return err
 	}
 	if err := j.f.Sync(); err != nil { // the line stands, but may not survive a power failure
 		return fmt.Errorf("append to %s: %w", j.f.Name(), full(bare(err)))
 	}
-	j.size, j.torn = j.size+int64(len(data)), false
 	return nil
+}
+
+// write writes at the end. A part that could be written is taken back; where that fails too, the next append ends it.
+func (j *journal) write(data []byte) error {
+	n, err := j.f.Write(data)
+	if err == nil {
+		j.size += int64(n)
+		return nil
+	}
+	err = fmt.Errorf("append to %s: %w", j.f.Name(), full(bare(err)))
+	if n > 0 && n < len(data) {
+		err = join(err, j.f.Truncate(j.size))
+	}
+	return err
 }
 
 // full explains the errors of a disk.

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"boost-tui/internal/regular"
-	"boost-tui/runner"
 	"boost-tui/runner/protocol"
 )
 
@@ -52,8 +51,7 @@ func (h *Hold) mine() bool {
 	if json.Unmarshal(data, &o) != nil {
 		return true
 	}
-	me, err := runner.Self()
-	return err != nil || o.Process == me
+	return o.Process == h.me
 }
 
 // touch renews the heartbeat. The file system of the sweep sets the time, so that hosts need not agree on theirs more

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"boost-tui/internal/regular"
 	"boost-tui/runner"
 	"boost-tui/runner/protocol"
 	"boost-tui/sweeps/space"
@@ -153,6 +154,27 @@ func (f *Folder) ids() ([]string, error) {
 	}
 	slices.Sort(ids)
 	return ids, nil
+}
+
+// SameOrCreate is Same, and Create where there is none, in one: of two programs that are told the same at once, one
+// makes the sweep and the other finds it.
+func (f *Folder) SameOrCreate(file space.File, x *space.Expansion, o Options, argv []string) (s *Sweep, made bool, err error) {
+	if err := os.MkdirAll(f.Root, protocol.DirMode); err != nil {
+		return nil, false, fmt.Errorf("make the sweeps' folder %s: %w", f.Root, full(err))
+	}
+	l, err := regular.OpenFile(filepath.Join(f.Root, ".lock"), os.O_RDWR|os.O_CREATE, protocol.FileMode)
+	if err != nil {
+		return nil, false, full(err)
+	}
+	defer l.Close() // nothing is written to it
+	if err := lock(l, lockPatience); err != nil {
+		return nil, false, err
+	}
+	if s, ok, err := f.Same(file.Spec.Key()); ok || err != nil {
+		return s, false, err
+	}
+	s, err = f.Create(file, x, o, argv)
+	return s, err == nil, err
 }
 
 // Same finds the newest sweep of this user that was planned from the same space (space.Spec.Key) and is not finished.

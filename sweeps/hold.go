@@ -25,6 +25,7 @@ import (
 type Hold struct {
 	sweep *Sweep
 	lock  *os.File // locked
+	me    runner.Process
 	epoch int
 
 	mu       sync.Mutex
@@ -55,6 +56,9 @@ func (s *Sweep) hold(ctx context.Context) (h *Hold, err error) {
 		return nil, err
 	}
 	h = &Hold{sweep: s, lost: make(chan struct{})}
+	if h.me, err = runner.Self(); err != nil {
+		return nil, err
+	}
 	if _, err := h.tail.read(ctx, s.Dir); err != nil { // the long part, before others wait
 		return nil, err
 	}
@@ -66,17 +70,13 @@ func (s *Sweep) hold(ctx context.Context) (h *Hold, err error) {
 			err = join(err, h.lock.Close())
 		}
 	}()
-	me, err := runner.Self()
-	if err != nil {
-		return nil, err
-	}
 	// The lock is of this machine, or of the server where that keeps locks for all its clients. A program of another
 	// machine may hold the sweep all the same; one of this machine (its boot) cannot.
 	before := look(s.Dir, time.Now())
-	if p := before.holder.Process; before.held && p != me && (p.Boot != me.Boot || p.PIDSpace == me.PIDSpace) {
+	if p := before.holder.Process; before.held && p != h.me && (p.Boot != h.me.Boot || p.PIDSpace == h.me.PIDSpace) {
 		return nil, ErrHeld{p.PID, p.Host}
 	}
-	if err := h.enter(me, before.beat); err != nil {
+	if err := h.enter(before.beat); err != nil {
 		return nil, err
 	}
 	ctx, h.stop = context.WithCancel(context.WithoutCancel(ctx))
@@ -128,8 +128,8 @@ func (s *Sweep) takeLock(ctx context.Context) (*os.File, error) {
 
 // enter says in the directory who looks after the sweep, and in the journal that another sitting has begun. until is
 // the last sign of life of the program before.
-func (h *Hold) enter(me runner.Process, until time.Time) error {
-	data, err := json.Marshal(holder{Schema: Schema, Process: me, Started: time.Now().UTC()})
+func (h *Hold) enter(until time.Time) error {
+	data, err := json.Marshal(holder{Schema: Schema, Process: h.me, Started: time.Now().UTC()})
 	if err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func (h *Hold) enter(me runner.Process, until time.Time) error {
 	}
 	err = h.write(func(r *replay) (*line, error) {
 		h.epoch = r.epoch + 1
-		l := &line{K: kindHold, Epoch: h.epoch, Process: &me}
+		l := &line{K: kindHold, Epoch: h.epoch, Process: &h.me}
 		if r.open && !until.IsZero() {
 			l.Until = until.UnixNano()
 		}

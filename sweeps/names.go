@@ -47,6 +47,8 @@ var (
 	ErrChanged = errors.New("the sweep has changed meanwhile")
 	// ErrLost is in the error of a Hold whose sweep another program has taken over.
 	ErrLost = errors.New("another program looks after the sweep now")
+	// ErrNothingNew is the answer to a Grow without new points.
+	ErrNothingNew = errors.New("every point of the larger space that can run is part of the sweep already")
 	// ErrDeleted is in the error about a sweep whose directory is gone; errors.Is(err, fs.ErrNotExist) holds too.
 	ErrDeleted = errors.New("the sweep was deleted")
 )

@@ -4,10 +4,39 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"boost-tui/sweeps/space"
 )
 
 // maxAtOnce bounds the runs at a time, and the other counts of Options: far more than any machine takes.
 const maxAtOnce = 1 << 16
+
+// With are the options where a file says nothing else.
+func (o Options) With(f space.FileOptions) Options {
+	said(&o.Order, f.Order)
+	said(&o.AtOnce, f.AtOnce)
+	said(&o.MaxTime, f.MaxTime)
+	said(&o.MaxDeviceHours, f.MaxDeviceHours)
+	said(&o.MaxFailures, f.MaxFailures)
+	said(&o.Retries, f.Retries)
+	said(&o.StopDiverged, f.StopDiverged)
+	said(&o.StopSlower, f.StopSlower)
+	return o
+}
+
+func said[T any](value, by *T) {
+	if by != nil {
+		*value = *by
+	}
+}
+
+// File are the options as a file says them.
+func (o Options) File() space.FileOptions {
+	return space.FileOptions{
+		Order: &o.Order, AtOnce: &o.AtOnce, MaxTime: &o.MaxTime, MaxDeviceHours: &o.MaxDeviceHours,
+		MaxFailures: &o.MaxFailures, Retries: &o.Retries, StopDiverged: &o.StopDiverged, StopSlower: &o.StopSlower,
+	}
+}
 
 // Check says everything that is wrong with the options.
 func (o Options) Check() error {

@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"boost-tui/experiment"
 	"boost-tui/runner"
@@ -16,22 +19,24 @@ import (
 
 // plan is plan-NNN.json: what was planned at one time. It belongs to the sweep once the journal says so.
 type plan struct {
-	Schema  int                   `json:"schema"`
-	Created time.Time             `json:"created"`
-	Key     string                `json:"key"`  // space.Spec.Key
-	TOML    string                `json:"toml"` // the file
-	Base    experiment.Experiment `json:"base"`
-	Keys    []string              `json:"keys"` // of the axes
-	Raw     int                   `json:"raw"`
-	Merged  int                   `json:"merged"`
-	Points  []space.Point         `json:"points"`
-	Pruned  []space.Pruned        `json:"pruned"`
+	Schema   int                   `json:"schema"`
+	Created  time.Time             `json:"created"`
+	Key      string                `json:"key"`  // space.Spec.Key
+	TOML     string                `json:"toml"` // the file
+	Base     experiment.Experiment `json:"base"`
+	Keys     []string              `json:"keys"` // of the axes
+	Raw      int                   `json:"raw"`
+	Excluded int                   `json:"excluded"`
+	Merged   int                   `json:"merged"`
+	Points   []space.Point         `json:"points"` // that no earlier plan has
+	Pruned   []space.Pruned        `json:"pruned"`
+	Links    []space.Link          `json:"links,omitempty"` // twins of points of earlier plans
 }
 
 func newPlan(file space.File, x *space.Expansion) plan {
 	return plan{
 		Schema: Schema, Created: time.Now().UTC().Truncate(time.Microsecond), Key: file.Spec.Key(), TOML: string(file.TOML()),
-		Base: x.Base, Keys: x.Keys, Raw: x.Raw, Merged: x.Merged, Points: x.Points, Pruned: x.Pruned,
+		Base: x.Base, Keys: x.Keys, Raw: x.Raw, Excluded: x.Excluded, Merged: x.Merged, Points: x.Points, Pruned: x.Pruned, Links: x.Links,
 	}
 }
 
@@ -87,10 +92,15 @@ func parsePlan(data []byte) (plan, error) {
 	return p, nil
 }
 
-// check says whether the points can be kept apart and run.
+// check says whether the points can be kept apart, run and shown.
 func (p *plan) check() error {
 	if len(p.Points) > maxPoints {
 		return fmt.Errorf("it has %d points, more than %d", len(p.Points), maxPoints)
+	}
+	for _, k := range experiment.Keys() {
+		if v := k.Get(&p.Base); !tame(v) {
+			return fmt.Errorf("%s: %q holds characters that steer a terminal", k.Name, runner.CleanTo(v, 60))
+		}
 	}
 	seen := make(map[string]struct{}, len(p.Points))
 	for i := range p.Points {
@@ -105,13 +115,37 @@ func (p *plan) check() error {
 		if q.Ranks < 1 || q.Ranks > protocol.MaxRanks || q.Steps < 0 || !(q.FLOPs >= 0) {
 			return fmt.Errorf("point %s with %d ranks, %d steps and %g FLOPs makes no sense", q.ID, q.Ranks, q.Steps, q.FLOPs)
 		}
-		for _, twin := range []string{q.Full, q.Vanilla} {
-			if twin != "" && checkPointID(twin) != nil {
-				return fmt.Errorf("point %s: %q is not the id of its twin", q.ID, runner.CleanTo(twin, 40))
+		if err := checkTwins(q.Full, q.Vanilla); err != nil {
+			return fmt.Errorf("point %s: %w", q.ID, err)
+		}
+		for _, a := range q.Set {
+			if !tame(a.Key) || !tame(a.Value) {
+				return fmt.Errorf("point %s: %s = %q holds characters that steer a terminal", q.ID, text(a.Key), runner.CleanTo(a.Value, 60))
 			}
 		}
 	}
+	for _, l := range p.Links {
+		if err := errors.Join(checkPointID(l.Point), checkTwins(l.Full, l.Vanilla)); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+func checkTwins(ids ...string) error {
+	for _, id := range ids {
+		if id != "" && checkPointID(id) != nil {
+			return fmt.Errorf("%q is not the id of a twin", runner.CleanTo(id, 40))
+		}
+	}
+	return nil
+}
+
+// tame reports whether a value of an experiment can be shown as it is. A value is never made so: it would be another.
+func tame(s string) bool {
+	return plain(s) || utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool {
+		return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)
+	})
 }
 
 // clean makes whatever may be shown safe for a terminal.
@@ -119,19 +153,12 @@ func (p *plan) clean() {
 	p.Key, p.Keys = text(p.Key), texts(p.Keys)
 	for i := range p.Points {
 		p.Points[i].Label = text(p.Points[i].Label)
-		cleanSet(p.Points[i].Set)
 	}
 	for i := range p.Pruned {
 		q := &p.Pruned[i]
-		q.Point, q.Key, q.Rule, q.Reason = text(q.Point), text(q.Key), text(q.Rule), text(q.Reason)
-		cleanSet(q.Set)
-	}
-}
-
-func cleanSet(set []space.Assign) {
-	for i := range set {
-		if a := &set[i]; !plain(a.Key) || !plain(a.Value) { // a long value is kept: it is run, not only shown
-			a.Key, a.Value = runner.CleanTo(a.Key, maxFileBytes), runner.CleanTo(a.Value, maxFileBytes)
+		q.ID, q.Point, q.Key, q.Rule, q.Reason = text(q.ID), text(q.Point), text(q.Key), text(q.Rule), text(q.Reason)
+		for j := range q.Set { // these are never run
+			q.Set[j].Key, q.Set[j].Value = text(q.Set[j].Key), text(q.Set[j].Value)
 		}
 	}
 }

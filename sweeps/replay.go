@@ -1,6 +1,7 @@
 package sweeps
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -26,7 +27,7 @@ type replay struct {
 	base    experiment.Experiment
 	axes    []string
 	keys    []string // of the plans' spaces
-	toml    string
+	newest  plan     // without its points
 	options Options
 	points  []*PointState
 	gen     []uint32 // of each point: the generation that made this copy
@@ -141,15 +142,26 @@ func (r *replay) plan(l *line) error {
 	if l.N == 0 {
 		r.base = p.Base
 	}
-	r.keys, r.toml = append(r.keys, p.Key), p.TOML
+	r.keys = append(r.keys, p.Key)
 	for _, key := range p.Keys {
 		if !slices.Contains(r.axes, key) {
 			r.axes = append(r.axes, key)
 		}
 	}
 	r.add(l.N, p.Points)
-	r.pruned = append(r.pruned, p.Pruned...)
-	r.queue.stale = true
+	for _, q := range p.Pruned {
+		if _, there := r.index[q.ID]; !there {
+			r.pruned = append(r.pruned, q)
+		}
+	}
+	for _, k := range p.Links {
+		if i, there := r.index[k.Point]; there {
+			q := r.edit(i)
+			q.Full, q.Vanilla = cmp.Or(q.Full, k.Full), cmp.Or(q.Vanilla, k.Vanilla)
+		}
+	}
+	p.Points, p.Pruned, p.Links = nil, nil, nil
+	r.newest, r.queue.stale = p, true
 	return nil
 }
 

@@ -124,13 +124,9 @@ func (r *replay) wish(kind string, ids []string, fits func(*PointState) bool) (*
 	return &line{K: kind, IDs: slices.Clone(ids)}, nil
 }
 
-// errNothingNew is the answer to a Grow without new points.
-var errNothingNew = errors.New("every point of the larger space is part of the sweep already")
-
-// Grow adds a plan: the points of x that the sweep does not have yet. The plan is on the disk before the journal
-// says that it belongs to the sweep.
+// Grow adds a plan: the points of x that the sweep does not have yet, whether or not x holds those that it has
+// (ErrNothingNew: none is left). The plan is on the disk before the journal says that it belongs to the sweep.
 func (s *Sweep) Grow(file space.File, x *space.Expansion) error {
-	p := newPlan(file, x)
 	err := s.asked(func(r *replay, j *journal) error {
 		if len(r.keys) >= maxPlans {
 			return fmt.Errorf("it has %d plans, and no more fit", len(r.keys))
@@ -138,19 +134,29 @@ func (s *Sweep) Grow(file space.File, x *space.Expansion) error {
 		if !sameBase(r.base, x.Base) {
 			return errors.New("its points would start from other values than those that are there: keep [set] as it is, and make what is new an axis")
 		}
-		p.Points = slices.DeleteFunc(slices.Clone(p.Points), func(q space.Point) bool { _, there := r.index[q.ID]; return there })
-		if len(p.Points) == 0 {
-			return errNothingNew
+		rest := x.Beyond(r.planned(), r.pruned)
+		rest.Links = append(rest.Links, x.Links...)
+		if len(rest.Points) == 0 {
+			return ErrNothingNew
 		}
-		if len(r.points)+len(p.Points) > maxPoints {
-			return fmt.Errorf("it would have %d points, more than %d", len(r.points)+len(p.Points), maxPoints)
+		if len(r.points)+len(rest.Points) > maxPoints {
+			return fmt.Errorf("it would have %d points, more than %d", len(r.points)+len(rest.Points), maxPoints)
 		}
-		return s.commit(p, len(r.keys), j)
+		return s.commit(newPlan(file, rest), len(r.keys), j)
 	})
 	if err != nil {
 		return fmt.Errorf("grow sweep %s: %w", s.ID, err)
 	}
 	return nil
+}
+
+// planned are the points of all plans.
+func (r *replay) planned() []space.Point {
+	points := make([]space.Point, len(r.points))
+	for i, p := range r.points {
+		points[i] = p.Point
+	}
+	return points
 }
 
 // commit writes a plan down. A file of its number that is there already was never committed: its program was killed.

@@ -32,13 +32,14 @@ func (s *sittings) hold(l *line) error {
 
 // close ends the sitting at a time.
 func (s *sittings) close(at int64) {
-	s.closed += length(s.start, at)
-	s.open = false
+	s.closed, s.open = min(s.closed+length(s.start, at), longest), false
 }
+
+// longest bounds times that clocks make up, so that sums stay sums.
+const longest = 100 * 365 * 24 * time.Hour
 
 // length of a time between two looks at clocks that need not agree.
 func length(from, to int64) time.Duration {
-	const longest = 100 * 365 * 24 * time.Hour
 	if to <= from {
 		return 0
 	}
@@ -58,5 +59,5 @@ func (s *sittings) worked(held bool, beat, now time.Time) time.Duration {
 	case !beat.IsZero():
 		end = max(end, min(beat.UnixNano(), now.UnixNano()))
 	}
-	return s.closed + length(s.start, end)
+	return min(s.closed+length(s.start, end), longest)
 }

@@ -17,7 +17,8 @@ func (r *replay) snapshot(dir string, p presence, now time.Time) *State {
 		ID: filepath.Base(dir), Dir: dir, Name: r.name, Created: r.created, Base: r.base, Axes: slices.Clip(r.axes),
 		Points: slices.Clone(r.points), Pruned: slices.Clip(r.pruned), Options: r.options, Queue: r.queued(),
 		DeviceHours: r.deviceHours, Failures: r.failures, BadLines: r.badLines, Pace: slices.Clip(r.pace),
-		Argv: r.argv, Keys: slices.Clip(r.keys), TOML: r.toml, Updated: r.updated, Notes: slices.Clip(r.notes),
+		Argv: r.argv, Keys: slices.Clip(r.keys), TOML: r.newest.TOML, Raw: r.newest.Raw, Excluded: r.newest.Excluded, Merged: r.newest.Merged,
+		Updated: r.updated, Notes: slices.Clip(r.notes),
 	}
 	r.presence(st, p, now)
 	return st

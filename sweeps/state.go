@@ -97,7 +97,7 @@ func (p *PointState) Run() string {
 }
 
 // State is a sweep as its directory tells it. It is a snapshot: nothing in it changes any more, and it may be read
-// by several goroutines. All text in it is safe for a terminal.
+// by several goroutines. Its text is safe for a terminal; TOML alone has several lines.
 type State struct {
 	ID, Dir string
 	Name    string
@@ -117,6 +117,9 @@ type State struct {
 	BadLines    int           // lines of the journal that could not be read
 	Pace        []Pace        // what its finished runs measured, for estimates
 
+	Raw      int            // combinations of the axes' values of the newest plan, which holds those of the plans before
+	Excluded int            // of those, how many its constraints left out
+	Merged   int            // of those, how many were the same as another
 	Argv     []string       // of the command that made it
 	Keys     []string       // space.Spec.Key of every plan, in their order
 	TOML     string         // the file of the newest plan, as sweep.toml has it

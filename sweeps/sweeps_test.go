@@ -133,7 +133,7 @@ func TestLifeOfASweep(t *testing.T) {
 	if st = next(true); len(st.Points) != 6 || st.Points[5].Plan != 1 || len(st.Keys) != 2 {
 		t.Fatalf("%d points", len(st.Points))
 	}
-	if err := s.Grow(file("grown"), expansion(6, "a")); !errors.Is(err, errNothingNew) {
+	if err := s.Grow(file("grown"), expansion(6, "a")); !errors.Is(err, ErrNothingNew) {
 		t.Fatal(err)
 	}
 	must(t, h.Stop("it is late"))
