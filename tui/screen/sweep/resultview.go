@@ -1,0 +1,102 @@
+package sweep
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"boost-tui/sweeps/results"
+	"boost-tui/tui/format"
+	"boost-tui/tui/keys"
+	"boost-tui/tui/layout"
+	"boost-tui/tui/pick"
+	"boost-tui/tui/theme"
+	"boost-tui/tui/widget/panel"
+)
+
+func (m *Model) resultsPane(t theme.Theme, r layout.Rect) string {
+	w, h := panel.Inner(r.W, r.H)
+	p := &m.results
+	p.table.Empty = "no results yet: they come with the first steps"
+	if p.all > 0 {
+		p.table.Empty = "no run passes the filter; esc clears it"
+	}
+	m.resultWidth = w
+	foot := m.resultFoot(t, w, h)
+	body := layout.Stack(p.table.View(t, w, h-len(foot), m.focus == paneResults), strings.Join(foot, "\n"))
+	title := "Results"
+	switch p.only {
+	case onlyFront:
+		title = "Results: Pareto front"
+	case onlyBest:
+		title = "Results: best per size"
+	}
+	return panel.Panel{Title: title, Note: m.resultNote(t, w), Focused: m.focus == paneResults}.View(t, body, r.W, r.H)
+}
+
+// resultNote says how the rows are ordered and which are left out.
+func (m *Model) resultNote(t theme.Theme, w int) string {
+	p := &m.results
+	var parts []string
+	if n := len(p.table.Marked()); n > 0 {
+		parts = append(parts, fmt.Sprintf("%d marked", n))
+	}
+	if p.text != "" {
+		parts = append(parts, "/"+layout.Cut(p.text, 20, t.Glyphs.Ellipsis))
+	}
+	if len(p.rows) != p.all || p.all > rowsShown {
+		parts = append(parts, fmt.Sprintf("%d of %d", min(len(p.rows), rowsShown), p.all))
+	}
+	if p.sort != "" {
+		arrow := t.Glyphs.Up
+		if p.down {
+			arrow = t.Glyphs.Down
+		}
+		parts = append(parts, "sort: "+layout.Clean(p.sort)+" "+arrow)
+	}
+	if n := p.table.Sheets(w); n > 1 {
+		parts = append(parts, fmt.Sprintf("%s %d of %d", keys.Display("right"), min(p.table.Sheet, n-1)+1, n))
+	}
+	return strings.Join(parts, "  ")
+}
+
+// resultFoot is the best so far and what the marks mean, where there is room.
+func (m *Model) resultFoot(t theme.Theme, w, h int) []string {
+	if len(m.results.rows) == 0 || h < 6 {
+		return nil
+	}
+	var out []string
+	for _, r := range m.results.rows {
+		if !m.results.best[r.Point] {
+			continue
+		}
+		line := "best " + layout.Clean(r.Size) + ": " + layout.Clean(r.Label)
+		if v := r.Figures.StepTimeMedian; v != nil {
+			line += " " + format.Millis(*v) + " ms"
+		}
+		for _, x := range []struct {
+			of   *results.Versus
+			name string
+		}{{r.VsFull, "full"}, {r.VsVanilla, "vanilla"}} {
+			if x.of != nil && x.of.Run != r.Run {
+				text, _ := pick.Ratio(&x.of.Speedup, false, t.Glyphs.Times, "")
+				line += "  " + text + " " + ratios(x.of.CI, t) + " vs " + x.name
+			}
+		}
+		out = append(out, t.Good.Paint(layout.Cut(line, w, t.Glyphs.Ellipsis)))
+		if len(out) == max(1, h/5) {
+			break
+		}
+	}
+	if h >= 9 {
+		out = append(out, t.Dim.Paint(layout.Cut("P on the Pareto front of step time, memory, loss; * best of its size; (…) no verdict, i says why", w, t.Glyphs.Ellipsis)))
+	}
+	return out
+}
+
+func ratios(ci []float64, t theme.Theme) string {
+	if len(ci) != 2 {
+		return ""
+	}
+	return "[" + strconv.FormatFloat(ci[0], 'f', 2, 64) + t.Glyphs.Dash + strconv.FormatFloat(ci[1], 'f', 2, 64) + "]"
+}
