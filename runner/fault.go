@@ -99,6 +99,12 @@ func (p *Predicted) modest(ranks int) bool {
 	return p != nil && p.MemBytes > 0 && p.MachineBytes > 0 && p.ranksBytes(ranks) <= p.MachineBytes/2
 }
 
+// DiskFull reports that the run ended because the disk that holds the runs was full: the next one would, too.
+func (in *Info) DiskFull() bool {
+	says := func(err error) bool { return strings.Contains(in.Cause, err.Error()) }
+	return in.Fault == MachineFault && (strings.Contains(in.Cause, fullDisk) || says(syscall.ENOSPC) || says(syscall.EDQUOT))
+}
+
 // known makes NoFault of what this version does not know.
 func (f Fault) known() Fault {
 	switch f {

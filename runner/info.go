@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"boost-tui/profiler/record"
 	"boost-tui/runner/protocol"
 )
 
@@ -158,6 +159,15 @@ func readInfo(dir string, me Process, now time.Time) Info {
 	}
 	in.judge(me, now)
 	return in
+}
+
+// Deleted reports that there is no run any more where the Info was read.
+func (in *Info) Deleted() bool { return errors.Is(in.Err, errNoRun) }
+
+// HadRanks reports that the run came to start ranks.
+func (in *Info) HadRanks() bool {
+	_, err := os.Lstat(record.LogPath(in.Dir, 0))
+	return err == nil
 }
 
 // cache keeps runs that are over by the look of their files.

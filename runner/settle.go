@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 
-	"boost-tui/profiler/record"
+	"boost-tui/runner/protocol"
 
 	"golang.org/x/sys/unix"
 )
@@ -114,7 +115,7 @@ func (in *Info) settle(ctx context.Context) (again bool, err error) {
 
 // lastWords gives ranks whose agent died the time that they take to leave, and reads what they wrote.
 func (in *Info) lastWords(ctx context.Context) error {
-	if _, err := os.Lstat(record.LogPath(in.Dir, 0)); err == nil { // else no rank ever was
+	if in.HadRanks() {
 		limit, cancel := context.WithTimeout(ctx, lastWords)
 		waitExits(limit, in.Dir, in.Run.World())
 		cancel()
@@ -135,7 +136,7 @@ func (in *Info) conclude() (bool, error) {
 	if err != nil {
 		in.Err = join(in.Err, err)
 	}
-	r := Result{State: in.State, Cause: in.Cause, Fault: in.Fault, Started: in.Run.Created, Ended: time.Now().UTC()}
+	r := Result{State: in.State, Cause: in.Cause, Fault: in.Fault, Started: in.Run.Created, Ended: in.lastSign()}
 	for _, e := range exits {
 		r.Ranks = append(r.Ranks, RankExit{Rank: e.Rank, Code: e.Code, Signal: e.Signal})
 	}
@@ -148,4 +149,13 @@ func (in *Info) conclude() (bool, error) {
 		return false, errors.Join(written, err)
 	}
 	return true, nil
+}
+
+// lastSign is when the run was last known to go on: whoever settles it may come days later.
+func (in *Info) lastSign() time.Time {
+	st, err := os.Stat(filepath.Join(in.Dir, protocol.HeartbeatFile))
+	if err != nil || !in.HadRanks() || st.ModTime().Before(in.Run.Created) {
+		return in.Run.Created
+	}
+	return st.ModTime().UTC()
 }
