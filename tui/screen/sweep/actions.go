@@ -149,7 +149,7 @@ func (m *Model) file() space.File { return fileOf(m.draft) }
 
 // askGrow adds the points that the grid has and the sweep has not.
 func (m *Model) askGrow() tea.Cmd {
-	n, id, o := m.newPoints(), m.shown.id, m.draft.Options
+	n, id, o := m.count.more, m.shown.id, m.draft.Options
 	options := o != m.shown.own.Options
 	if n == 0 && !options {
 		return warn("every point of this grid is in the sweep already; points that are planned stay")

@@ -12,7 +12,7 @@ import (
 type axis struct {
 	Keys   []string   `json:"keys"`
 	Text   string     `json:"text"` // the values in the grammar of axes
-	Values [][]string `json:"values"`
+	Values [][]string `json:"-"`    // what Text says
 	When   string     `json:"when,omitempty"`
 	Off    []string   `json:"off,omitempty"` // values that are switched off, as valueText writes them
 }
@@ -52,10 +52,13 @@ func (a axis) space() space.Axis {
 
 func (a axis) name() string { return strings.Join(a.Keys, ",") }
 
-func (a axis) on(v []string) bool { return !slices.Contains(a.Off, valueText(v)) }
+func (a axis) on(v []string) bool { return len(a.Off) == 0 || !slices.Contains(a.Off, valueText(v)) }
 
 // count is how many values are on.
 func (a axis) count() (n int) {
+	if len(a.Off) == 0 {
+		return len(a.Values)
+	}
 	for _, v := range a.Values {
 		if a.on(v) {
 			n++
@@ -86,10 +89,16 @@ func (a *axis) keep(old axis) {
 	}
 }
 
-// sound reports whether every value has a text for each key: what was kept of
-// an earlier session may be anything.
-func (a axis) sound() bool {
-	return len(a.Keys) > 0 && len(a.Values) > 0 && !slices.ContainsFunc(a.Values, func(v []string) bool { return len(v) != len(a.Keys) })
+// reread reads the values of an axis that was kept in an earlier session; false:
+// they make no sense.
+func (a axis) reread() (axis, bool) {
+	out, err := parseAxis(a.Keys, a.Text)
+	if err != nil || len(a.Keys) == 0 || len(out.Values) == 0 {
+		return axis{}, false
+	}
+	out.When = a.When
+	out.keep(a)
+	return out, true
 }
 
 // valueText writes a value: those of keys that move together joined by colons.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,8 +31,9 @@ const (
 type counted struct {
 	x    *space.Expansion
 	err  error
-	cost results.Estimate
+	cost results.Estimate // of the points that the shown sweep does not have
 	busy bool
+	more int // how many those are
 }
 
 // countDone is the answer to one question.
@@ -66,33 +68,26 @@ func (m *Model) expand() tea.Cmd {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), countDeadline)
 	m.cancelCount = cancel
-	gen, spec, options, ask := m.debounce.Gen(), m.draft.spec(), m.draft.Options, m.env.Sweeps
+	gen, spec, options, have, ask := m.debounce.Gen(), m.draft.spec(), m.draft.Options, m.shown.have, m.env.Sweeps
 	return func() tea.Msg {
 		defer cancel()
 		out := countDone{gen: gen}
-		if out.x, out.err = ask.Expand(ctx, spec); out.err == nil {
-			out.cost, out.err = ask.Cost(ctx, out.x, options)
+		if out.x, out.err = ask.Expand(ctx, spec); out.err != nil {
+			return out
 		}
+		rest := *out.x
+		if len(have) > 0 {
+			rest.Points = slices.DeleteFunc(slices.Clone(rest.Points), func(p space.Point) bool { return have[p.ID] })
+		}
+		out.more = len(rest.Points)
+		out.cost, out.err = ask.Cost(ctx, &rest, options)
 		return out
 	}
 }
 
-// new is how many of the counted points the shown sweep does not have yet.
-func (m *Model) newPoints() (n int) {
-	if m.count.x == nil {
-		return 0
-	}
-	for i := range m.count.x.Points {
-		if !m.shown.has(m.count.x.Points[i].ID) {
-			n++
-		}
-	}
-	return n
-}
-
 // countLines says what the grid comes to, in at most three lines.
 func (m *Model) countLines(t theme.Theme, w int) []string {
-	rule := t.Border.Paint(strings.Repeat(t.Glyphs.H, max(0, w)))
+	rule := rule(t, w)
 	cut := func(s string) string { return layout.Cut(s, w, t.Glyphs.Ellipsis) }
 	switch c := m.count; {
 	case len(m.draft.Axes) == 0:
@@ -123,6 +118,9 @@ func (m *Model) countLines(t theme.Theme, w int) []string {
 func (m *Model) sums(t theme.Theme, w int) []string {
 	x := m.count.x
 	parts := []string{format.Count(int64(x.Raw)) + " raw"}
+	if x.Excluded > 0 {
+		parts = append(parts, "−"+format.Count(int64(x.Excluded))+" by constraint")
+	}
 	if x.Merged > 0 {
 		parts = append(parts, "−"+format.Count(int64(x.Merged))+" same")
 	}
@@ -135,7 +133,7 @@ func (m *Model) sums(t theme.Theme, w int) []string {
 	first := strings.Join(parts, " ")
 	runs := fmt.Sprintf("= %s runs", format.Count(int64(len(x.Points))))
 	if m.shown.state() != nil {
-		runs += fmt.Sprintf(", %s new", format.Count(int64(m.newPoints())))
+		runs += fmt.Sprintf(", %s new", format.Count(int64(m.count.more)))
 	} else if steps := sameSteps(x.Points); steps > 0 {
 		runs += fmt.Sprintf(" %s %d steps", t.Glyphs.Times, steps)
 	}
@@ -148,6 +146,9 @@ func (m *Model) sums(t theme.Theme, w int) []string {
 	}
 	for i := range out {
 		out[i] = t.Strong.Paint(layout.Cut(out[i], w, t.Glyphs.Ellipsis))
+	}
+	if m.shown.id != "" && m.count.more == 0 {
+		return out
 	}
 	return append(out, t.Dim.Paint(layout.Cut("cost "+costText(m.count.cost), w, t.Glyphs.Ellipsis)))
 }
@@ -207,7 +208,18 @@ func (m *Model) countReport() []string {
 		fmt.Sprintf("− %s that cannot run", format.Count(int64(len(x.Pruned)))),
 		fmt.Sprintf("+ %s twins to hold the others against", format.Count(int64(x.Twins))),
 		fmt.Sprintf("= %s runs of %d shapes", format.Count(int64(len(x.Points))), x.Shapes),
-		"", "cost " + costText(m.count.cost),
+	}
+	if x.Excluded > 0 {
+		lines = slices.Insert(lines, 1, fmt.Sprintf("− %s that a constraint leaves out", format.Count(int64(x.Excluded))))
+	}
+	for _, r := range x.Removed {
+		lines = append(lines, layout.Clean(fmt.Sprintf("  %s are not %s", format.Count(int64(r.Points)), r.Constraint)))
+	}
+	if m.shown.id != "" {
+		lines = append(lines, fmt.Sprintf("%s of them are new to the sweep", format.Count(int64(m.count.more))))
+	}
+	if m.shown.id == "" || m.count.more > 0 {
+		lines = append(lines, "", "cost "+costText(m.count.cost))
 	}
 	for _, note := range x.Notes {
 		lines = append(lines, layout.Clean(note))

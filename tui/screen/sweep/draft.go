@@ -86,7 +86,13 @@ func (d *draft) set(key, value string) {
 // repaired leaves out what makes no sense: an earlier version, or an editor,
 // may have written anything.
 func (d draft) repaired() draft {
-	d.Axes = slices.DeleteFunc(d.Axes, func(a axis) bool { return !a.sound() })
+	axes := d.Axes
+	d.Axes = nil
+	for _, a := range axes {
+		if a, ok := a.reread(); ok {
+			d.Axes = append(d.Axes, a)
+		}
+	}
 	d.Set = slices.DeleteFunc(d.Set, func(a space.Assign) bool { _, ok := experiment.KeyOf(a.Key); return !ok })
 	d.Repeats = max(1, d.Repeats)
 	if d.Options.AtOnce < 1 || !slices.Contains(orders, d.Options.Order) {

@@ -51,7 +51,7 @@ func (m *Model) gridLines(t theme.Theme, w, h int) []string {
 	label := layout.Clamp(w/3, 6, 13)
 	for i, l := range m.draft.lines() {
 		if l.ruled() {
-			all = append(all, t.Border.Paint(strings.Repeat(t.Glyphs.H, w)))
+			all = append(all, rule(t, w))
 		}
 		if i == m.cursor.at {
 			at = len(all)
@@ -61,10 +61,20 @@ func (m *Model) gridLines(t theme.Theme, w, h int) []string {
 	m.cursor.offset = layout.Clamp(m.cursor.offset, at-h+1, at)
 	m.cursor.offset = layout.Clamp(m.cursor.offset, 0, max(0, len(all)-h))
 	out := all[m.cursor.offset:min(len(all), m.cursor.offset+h)]
+	out = append([]string{}, out...)
+	if n := len(out); n > 0 && n == h && ruledAt(all, m.cursor.offset+n-1, t, w) {
+		out[n-1] = "" // another one follows
+	}
 	for len(out) < h {
 		out = append(out, "")
 	}
 	return out
+}
+
+func ruledAt(lines []string, i int, t theme.Theme, w int) bool { return lines[i] == rule(t, w) }
+
+func rule(t theme.Theme, w int) string {
+	return t.Border.Paint(strings.Repeat(t.Glyphs.H, max(0, w)))
 }
 
 // gridLine draws one line in w cells.
@@ -100,11 +110,11 @@ func (m *Model) lineTexts(t theme.Theme, l line, focused bool, room int) (name, 
 	d := &m.draft
 	switch l.kind {
 	case lineAxis:
-		return d.Axes[l.i].name(), m.axisText(t, d.Axes[l.i], focused, room)
+		return layout.Clean(d.Axes[l.i].name()), m.axisText(t, d.Axes[l.i], focused, room)
 	case lineNewAxis:
 		return "+ axis: a key with several values", ""
 	case lineSet:
-		return d.Set[l.i].Key, paintIf(t, focused, "= "+layout.Cut(layout.Clean(d.Set[l.i].Value), room-2, t.Glyphs.Ellipsis))
+		return layout.Clean(d.Set[l.i].Key), paintIf(t, focused, "= "+layout.Cut(layout.Clean(d.Set[l.i].Value), room-2, t.Glyphs.Ellipsis))
 	case lineNewSet:
 		return "+ value of every point", ""
 	case lineMust:
@@ -155,78 +165,71 @@ func (m *Model) axisText(t theme.Theme, a axis, focused bool, room int) string {
 			when = layout.Cut(when, max(3, room/2), t.Glyphs.Ellipsis)
 		}
 	}
-	cells := make([]string, len(a.Values))
-	for i, v := range a.Values {
-		cells[i] = map[bool]string{true: "[x]", false: "[ ]"}[a.on(v)] + layout.Clean(valueText(v))
-	}
 	at := -1
 	if focused {
-		at = layout.Clamp(m.cursor.value, 0, len(cells)-1)
-		cells[at] = t.Glyphs.Cursor + cells[at] // a terminal without colours shows it too
+		at = layout.Clamp(m.cursor.value, 0, len(a.Values)-1)
 	}
-	text := window(t, cells, at, room-layout.Width(when)-min(1, layout.Width(when)))
+	text := window(t, len(a.Values), at, room-layout.Width(when)-min(1, layout.Width(when)), func(i int) string {
+		cell := map[bool]string{true: "[x]", false: "[ ]"}[a.on(a.Values[i])] + layout.Clean(valueText(a.Values[i]))
+		if i == at {
+			cell = t.Glyphs.Cursor + cell // a terminal without colours shows it too
+		}
+		return cell
+	})
 	if when != "" {
 		text += " " + t.Dim.Paint(when)
 	}
 	return layout.Spread(text, n, room+len(n)+1)
 }
 
-// window joins as many cells as fit around the one at; an ellipsis stands for
-// those left out at either side.
-func window(t theme.Theme, cells []string, at, room int) string {
-	from, to := 0, 0
-	width := func() int {
-		n := max(0, to-from-1)
-		for _, c := range cells[from:to] {
-			n += layout.Width(c)
-		}
-		if from > 0 {
-			n += 2
-		}
-		if to < len(cells) {
-			n += 2
-		}
-		return n
+// window joins as many of n cells as fit around the one at; an ellipsis stands
+// for those left out at either side.
+func window(t theme.Theme, n, at, room int, cell func(int) string) string {
+	if n == 0 {
+		return ""
 	}
-	from = max(0, at)
-	to = min(len(cells), from+1)
-	for grown := true; grown; {
-		grown = false
-		if to < len(cells) {
-			if to++; width() > room {
-				to--
-			} else {
-				grown = true
+	from := max(0, at)
+	to := from
+	var cells []string // from from to to
+	used := 0
+	fits := func(width, from, to int) bool {
+		if from > 0 {
+			width += 2
+		}
+		if to < n {
+			width += 2
+		}
+		return width <= room
+	}
+	for right, left := true, true; right || left; {
+		if right = right && to < n; right {
+			c := layout.Cut(cell(to), max(1, room-4), t.Glyphs.Ellipsis)
+			width := used + layout.Width(c) + min(1, len(cells))
+			if right = fits(width, from, to+1) || len(cells) == 0; right {
+				cells, used, to = append(cells, c), width, to+1
 			}
 		}
-		if from > 0 {
-			if from--; width() > room {
-				from++
-			} else {
-				grown = true
+		if left = left && from > 0; left {
+			c := layout.Cut(cell(from-1), max(1, room-4), t.Glyphs.Ellipsis)
+			width := used + layout.Width(c) + min(1, len(cells))
+			if left = fits(width, from-1, to); left {
+				cells, used, from = append([]string{c}, cells...), width, from-1
 			}
 		}
 	}
-	var b strings.Builder
-	if from > 0 {
-		b.WriteString(t.Dim.Paint(t.Glyphs.Ellipsis) + " ")
-	}
-	for i := from; i < to; i++ {
-		c := layout.Cut(cells[i], max(1, room-4), t.Glyphs.Ellipsis)
-		if i > from {
-			b.WriteByte(' ')
-		}
+	for i, c := range cells {
 		switch {
-		case i == at:
-			b.WriteString(t.Selected.Paint(c))
+		case from+i == at:
+			cells[i] = t.Selected.Paint(c)
 		case strings.HasPrefix(c, "[ ]"):
-			b.WriteString(t.Dim.Paint(c))
-		default:
-			b.WriteString(c)
+			cells[i] = t.Dim.Paint(c)
 		}
 	}
-	if to < len(cells) {
-		b.WriteString(" " + t.Dim.Paint(t.Glyphs.Ellipsis))
+	if from > 0 {
+		cells = append([]string{t.Dim.Paint(t.Glyphs.Ellipsis)}, cells...)
 	}
-	return b.String()
+	if to < n {
+		cells = append(cells, t.Dim.Paint(t.Glyphs.Ellipsis))
+	}
+	return strings.Join(cells, " ")
 }

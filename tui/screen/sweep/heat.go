@@ -47,7 +47,7 @@ func heatBindings() table {
 		bind(group, "launch", "a variation of the cell's point, on screen Launch", (*Model).launchResult, "L"),
 		bind(group, "compare", "the cell's run beside its twins, on screen Compare; or the marked runs", (*Model).compare, "c"),
 		bind(group, "filter", "filter what the cells are made of, as in the results", (*Model).openFilter, "/"),
-		bind(group, "cell", "another cell; up and down, h j k l too", (*Model).moveCell, "left", "right"),
+		bind(group, "cell", "another cell; up and down too", (*Model).moveCell, "left", "right"),
 		writes(bind(group, "", "run the cell's point again", (*Model).retry, "r")),
 	}
 }
@@ -144,11 +144,6 @@ func (m *Model) cellRow() *results.Row {
 func (m *Model) heatKey(e keys.Event) bool {
 	if delta, ok := keys.Motion(e, 5); ok {
 		m.heat.row += layout.Clamp(delta, -1<<20, 1<<20)
-		m.heat.settle()
-		return true
-	}
-	if e.Name == "l" {
-		m.heat.col++
 		m.heat.settle()
 		return true
 	}

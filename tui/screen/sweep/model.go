@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"boost-tui/runner"
+	"boost-tui/sweeps"
 	"boost-tui/tui/feed"
 	"boost-tui/tui/layout"
 	"boost-tui/tui/screen"
@@ -121,8 +122,15 @@ func (m *Model) Save() json.RawMessage {
 			s.Grown = &d
 		}
 	}
+	if out := screen.Saved(s); len(out) <= savedLimit {
+		return out
+	}
+	s.New, s.Grown = nil, nil
 	return screen.Saved(s)
 }
+
+// savedLimit keeps a session small: it is written after every key.
+const savedLimit = 256 << 10
 
 // Load takes up what Save kept; what makes no sense stays at its default.
 func (m *Model) Load(data json.RawMessage) {
@@ -136,6 +144,7 @@ func (m *Model) Load(data json.RawMessage) {
 	}
 	if s.Sweep != "" {
 		m.shown = shown{id: s.Sweep}
+		m.draft = draft{Repeats: 1, Options: sweeps.DefaultOptions()} // until it is read
 		if s.Grown != nil {
 			d := s.Grown.repaired()
 			m.shown.grown = &d

@@ -35,7 +35,7 @@ func queueBindings() table {
 
 func queueColumns() []widget.Column {
 	return []widget.Column{
-		{ID: "run", Title: "run", Width: 5, Drop: 2}, {ID: "point", Title: "point", Width: 10, Flex: 3}, {ID: "step", Title: "step", Width: 9, Right: true},
+		{ID: "run", Title: "run", Width: 5, Drop: 5}, {ID: "point", Title: "point", Width: 18, Flex: 3}, {ID: "step", Title: "step", Width: 9, Right: true},
 		{ID: "ms", Title: "ms", Width: 6, Right: true, Drop: 4}, {ID: "eta", Title: "left", Width: 6, Right: true, Drop: 3},
 		{ID: "cause", Title: "state", Width: 9, Flex: 2, Drop: 1},
 	}

@@ -2,7 +2,9 @@ package sweep
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"time"
 
 	"boost-tui/sweeps"
@@ -37,9 +39,6 @@ func (s *shown) state() *sweeps.State {
 	}
 	return s.view.State
 }
-
-// has reports whether the sweep has a point already.
-func (s *shown) has(point string) bool { return s.have[point] }
 
 // point finds a point of the sweep.
 func (s *shown) point(id string) *sweeps.PointState {
@@ -122,7 +121,10 @@ func (m *Model) take(in sweepRead) (cmd tea.Cmd, news bool) {
 		return nil, false
 	}
 	news = in.view != m.shown.view || fmt.Sprint(in.err) != fmt.Sprint(m.shown.err)
-	m.shown.err = in.err
+	if m.shown.err = in.err; errors.Is(in.err, fs.ErrNotExist) && m.shown.view == nil {
+		gone := warn(in.err.Error())
+		return tea.Batch(gone, m.choose("")), true
+	}
 	if in.err == nil && in.view != nil && in.view != m.shown.view {
 		cmd = m.adopt(in.view)
 	}
@@ -140,7 +142,8 @@ func (m *Model) adopt(view *screen.SweepView) tea.Cmd {
 	follow := first || !m.changed()
 	m.shown.view = view
 	m.shown.own = draftOf(view.File.Spec, view.State.Options)
-	if n := len(view.State.Points); n != len(m.shown.have) {
+	more := len(view.State.Points) != len(m.shown.have)
+	if n := len(view.State.Points); more {
 		m.shown.have = make(map[string]bool, n)
 		for _, p := range view.State.Points {
 			m.shown.have[p.ID] = true
@@ -153,6 +156,8 @@ func (m *Model) adopt(view *screen.SweepView) tea.Cmd {
 		cmd = m.recount()
 	case follow && !same(m.draft, m.shown.own):
 		m.draft = m.shown.own
+		cmd = m.recount()
+	case more || first:
 		cmd = m.recount()
 	}
 	m.settleCursor()
@@ -176,6 +181,6 @@ func (m *Model) choose(id string) tea.Cmd {
 		m.poll.Stop()
 		return m.recount()
 	}
-	m.focus = paneQueue
+	m.draft, m.focus = draft{Repeats: 1, Options: sweeps.DefaultOptions()}, paneQueue // until it is read
 	return m.watch()
 }

@@ -47,3 +47,11 @@ func TestBuild(t *testing.T) {
 	d.Press("R")
 	t.Log("\n" + d.Text())
 }
+
+func TestShown(t *testing.T) {
+	view := made(t, comparison(t), 7)
+	for _, size := range [][2]int{{120, 36}, {80, 24}, {200, 50}, {60, 20}} {
+		d, _ := shown(t, size[0], size[1], view)
+		t.Log("\n" + d.Text())
+	}
+}

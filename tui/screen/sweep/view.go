@@ -32,7 +32,7 @@ func (m *Model) draw(t theme.Theme, r layout.Rect) string {
 		return layout.Beside(m.pane(t, paneGrid, columns[0]), m.pane(t, paneQueue, columns[1]))
 	case class == layout.Wide:
 		rows := r.Rows(layout.Part{Min: 14, Weight: 1}, layout.Part{Min: 12, Weight: 1})
-		above := rows[0].Columns(layout.Part{Min: 50, Weight: 2}, layout.Part{Min: 54, Weight: 3})
+		above := rows[0].Columns(layout.Part{Min: 46, Weight: 1}, layout.Part{Min: 62, Weight: 3})
 		below := rows[1].Columns(layout.Part{Min: 64, Weight: 2}, layout.Part{Min: 42, Weight: 1})
 		return layout.Stack(
 			layout.Beside(m.pane(t, paneGrid, above[0]), m.pane(t, paneQueue, above[1])),
