@@ -69,7 +69,7 @@ func TestDocsLinks(t *testing.T) {
 	}
 	for _, name := range pages {
 		for _, target := range links(page(t, name)) {
-			if _, err := fs.Stat(docs.FS, target); err != nil {
+			if _, err := os.Stat("../../docs/" + target); err != nil {
 				t.Errorf("%s links to %s: %v", name, target, err)
 			}
 		}

@@ -20,34 +20,46 @@ type prepared struct {
 	after      string // id of the run whose end it waits for; empty: none
 }
 
-// prepare checks everything that can be known before a process starts. What it finds is wrong input.
+// prepare checks everything that can be known before a process starts, and says what a user had better know. What it finds
+// is wrong input.
 func (a *app) prepare(e experiment.Experiment) (prepared, error) {
-	e, err := e.Resolve()
+	p, notes, err := check(e)
 	if err != nil {
-		return prepared{}, usage(err)
+		return prepared{}, err
+	}
+	for _, n := range notes {
+		a.note("note: %s", n)
+	}
+	return p, nil
+}
+
+// check is prepare without a word.
+func check(e experiment.Experiment) (p prepared, notes []string, err error) {
+	if e, err = e.Resolve(); err != nil {
+		return prepared{}, nil, usage(err)
 	}
 	m := planner.ThisMachine()
 	found := planner.Check(e, m)
 	if err := experiment.Invalid(found); err != nil {
-		return prepared{}, usage(err)
+		return prepared{}, nil, usage(err)
 	}
 	if err := runner.CheckLimits(e.World(), 0); err != nil { // before the device is opened, which says less about it
-		return prepared{}, usage(err)
+		return prepared{}, nil, usage(err)
 	}
 	if e.Train.Data, err = checkData(e); err != nil {
-		return prepared{}, usage(err)
+		return prepared{}, nil, usage(err)
 	}
 	plan, err := planner.New(e, m)
 	if err != nil {
-		return prepared{}, err
+		return prepared{}, nil, err
 	}
 	for _, v := range found {
-		a.note("note: %s", v)
+		notes = append(notes, v.String())
 	}
 	if tight := m.Tight(plan.NeedBytes); tight != "" && plan.Fits {
-		a.note("note: %s", tight)
+		notes = append(notes, tight)
 	}
-	return prepared{experiment: e, plan: plan}, nil
+	return prepared{experiment: e, plan: plan}, notes, nil
 }
 
 // checkData opens the data as a rank will, and gives back its path as ranks in another folder know it.
@@ -73,12 +85,17 @@ func (p prepared) launchOptions() (runner.LaunchOptions, error) {
 	if err != nil {
 		return runner.LaunchOptions{}, err
 	}
+	return p.record(blas), nil
+}
+
+// record is launchOptions with the library of products that is known already.
+func (p prepared) record(blas string) runner.LaunchOptions {
 	return runner.LaunchOptions{
 		Argv: os.Args, After: p.after,
 		Predicted: &runner.Predicted{MemBytes: p.plan.Memory.Total, CommBytesPerStep: p.plan.StepBytes,
 			FLOPs: float64(p.plan.FLOPs), Parameters: p.plan.Parameters},
 		Versions: runner.Versions{Program: thisVersion().String(), BLAS: blas},
-	}, nil
+	}
 }
 
 // prepareLaunch is prepare and launchOptions for the UI.

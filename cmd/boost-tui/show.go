@@ -70,6 +70,9 @@ func (a *app) printShow(v showView) error {
 	line("state", v.State)
 	line("cause", v.Cause)
 	line("after", v.After)
+	if v.Sweep != nil {
+		line("sweep", fmt.Sprintf("%s, point %s, attempt %d", v.Sweep.ID, v.Sweep.Point, v.Sweep.Attempt))
+	}
 	line("what", fmt.Sprintf("%s %s, %s, tp %d", v.Size, v.Variant, v.Scheme, v.TP))
 	if v.Step != nil {
 		at := fmt.Sprintf("%d of %d", *v.Step, v.Steps)
