@@ -63,7 +63,8 @@ type tail struct {
 	replay *replay
 	offset int64       // behind the last whole line that was replayed
 	seen   fs.FileInfo // the journal at the last look
-	line   line        // kept for its memory
+	line   line        // this and buf are kept for their memory
+	buf    []byte
 }
 
 // read replays what is new. grown is false when nothing is.
@@ -114,18 +115,21 @@ func (t *tail) readFrom(ctx context.Context, dir string, f *os.File) (grown bool
 	return grown || fed, nil
 }
 
-// chunkBytes is how much of a journal is read at a time.
-const chunkBytes = 1 << 20
+// How much of a journal is read at a time: little where it grows by a line, more where all of it is read.
+const (
+	leastChunk = 4 << 10
+	chunkBytes = 1 << 20
+)
 
 // feed replays the whole lines behind the offset.
 func (t *tail) feed(ctx context.Context, f io.ReaderAt) (fed bool, err error) {
-	buf := make([]byte, 0, 64<<10)
+	buf := t.buf[:0]
 	for at := t.offset; ; {
 		if err := ctx.Err(); err != nil {
 			return fed, err
 		}
 		if len(buf) == cap(buf) { // what is left of a line fills it
-			buf = append(make([]byte, 0, min(max(2*cap(buf), chunkBytes), 2*maxLineBytes)), buf...)
+			buf = append(make([]byte, 0, min(max(2*cap(buf), leastChunk), 2*maxLineBytes)), buf...)
 		}
 		n, err := f.ReadAt(buf[len(buf):cap(buf)], at)
 		if err != nil && !errors.Is(err, io.EOF) {
@@ -142,7 +146,13 @@ func (t *tail) feed(ctx context.Context, f io.ReaderAt) (fed bool, err error) {
 			return fed, fmt.Errorf("%s has a line of more than %d bytes at byte %d", JournalFile, maxLineBytes, t.offset)
 		}
 		if err != nil || n == 0 {
+			if cap(buf) <= chunkBytes {
+				t.buf = buf
+			}
 			return fed, nil
+		}
+		if cap(buf) < chunkBytes { // there is more
+			buf = append(make([]byte, 0, chunkBytes), buf...)
 		}
 	}
 }
