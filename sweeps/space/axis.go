@@ -135,14 +135,13 @@ func zipped(keys []experiment.Key, text string) ([][]string, error) {
 	return out, nil
 }
 
-// value checks one value as somebody wrote it. Numbers out of range are for Validate to refuse, with its reasons.
+// value checks one value as somebody wrote it.
 func value(k experiment.Key, text string) (string, error) {
 	text = strings.TrimSpace(text)
 	if text == "" {
 		return "", fmt.Errorf("a value of %s is missing; allowed: %s", k.Name, k.Allowed())
 	}
-	e := experiment.Default()
-	if err := e.Set(k.Name, text); err != nil {
+	if err := settable(k, text); err != nil {
 		return "", err
 	}
 	return text, nil

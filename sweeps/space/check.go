@@ -1,6 +1,7 @@
 package space
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -16,6 +17,18 @@ func (s Spec) Check() error {
 
 // maxName is the most characters of a sweep's name, as of a run's.
 const maxName = 64
+
+// maxValue is the most bytes of a value; the longest are paths.
+const maxValue = 4096
+
+// settable says what is wrong with a value of a key. Numbers out of range are for Validate, which knows its reasons.
+func settable(k experiment.Key, text string) error {
+	if len(text) > maxValue {
+		return fmt.Errorf("%s: has more than %d bytes", k.Name, maxValue)
+	}
+	var e experiment.Experiment
+	return k.Set(&e, text)
+}
 
 // prepared is a space that can be walked.
 type prepared struct {
@@ -50,6 +63,8 @@ func (s Spec) prepare() (*prepared, error) {
 	for _, a := range s.Set {
 		if err := p.base.Set(a.Key, a.Value); err != nil {
 			bad.add("set: %v", err)
+		} else if len(a.Value) > maxValue {
+			bad.add("set: %s: has more than %d bytes", a.Key, maxValue)
 		}
 	}
 	for i, a := range s.Axes {
@@ -91,8 +106,7 @@ func (p *prepared) axis(i int, a Axis, bad *problems) {
 			continue
 		}
 		for n, k := range keys {
-			e := experiment.Default()
-			if err := k.Set(&e, v[n]); err != nil {
+			if err := settable(k, v[n]); err != nil {
 				bad.add("%s: %v", name, err)
 			}
 		}

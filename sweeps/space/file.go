@@ -234,8 +234,7 @@ func (p *fileParser) set(prim toml.Primitive, v any, line int) {
 		}
 		text, err := k.FromTOML(v)
 		if err == nil {
-			e := experiment.Default()
-			err = k.Set(&e, text)
+			err = settable(k, text)
 		}
 		if err != nil {
 			p.fail(line, "[set]: %v", err)

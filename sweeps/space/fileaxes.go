@@ -142,8 +142,7 @@ func axisFromTOML(names []string, v any) (Axis, error) {
 			if texts[i], err = k.FromTOML(entry[i]); err != nil {
 				return Axis{}, err
 			}
-			e := experiment.Default()
-			if err := k.Set(&e, texts[i]); err != nil {
+			if err := settable(k, texts[i]); err != nil {
 				return Axis{}, err
 			}
 		}

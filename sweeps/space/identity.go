@@ -70,6 +70,18 @@ func normal(e experiment.Experiment) experiment.Experiment {
 	return e
 }
 
+// meaningless reports whether a key's value changes nothing in an experiment, as far as people would expect to read
+// it: normal knows more.
+func meaningless(e *experiment.Experiment, key string) bool {
+	switch key {
+	case "rank", "rank-attn", "rank-mlp":
+		return e.Model.Variant == experiment.Full
+	case "norm":
+		return e.Parallel.Scheme != experiment.BTP
+	}
+	return false
+}
+
 func inRange(key string, n int) bool {
 	k, ok := experiment.KeyOf(key)
 	return ok && float64(n) >= k.Min && float64(n) <= k.Max

@@ -78,9 +78,10 @@ func (n *namer) names(ctx context.Context, count int, set func(int) []Assign, mi
 // tail is "tp 2 rank 32": the values of the axes, in their order, that mean something.
 func (n *namer) tail(e *experiment.Experiment, set []Assign) string {
 	var b strings.Builder
-	for _, a := range set {
+	for i, a := range set {
 		k, ok := n.keys[a.Key]
-		if !ok || a.Key == "variant" || a.Key == "scheme" || e.Model.Variant == experiment.Full && strings.HasPrefix(a.Key, "rank") {
+		again := slices.ContainsFunc(set[:i], func(b Assign) bool { return b.Key == a.Key })
+		if !ok || again || a.Key == "variant" || a.Key == "scheme" || meaningless(e, a.Key) {
 			continue
 		}
 		if b.Len() > 0 {

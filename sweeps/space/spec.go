@@ -66,9 +66,11 @@ func (s Spec) base() (e experiment.Experiment, bad []Assign) {
 func canonical(keys, values []string) []string {
 	out := slices.Clone(values)
 	for i := range min(len(keys), len(values)) {
-		e := experiment.Default()
-		if e.Set(keys[i], values[i]) == nil {
-			out[i] = e.Get(keys[i])
+		if k, ok := experiment.KeyOf(keys[i]); ok {
+			var e experiment.Experiment
+			if k.Set(&e, values[i]) == nil {
+				out[i] = k.Get(&e)
+			}
 		}
 	}
 	return out
