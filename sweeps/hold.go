@@ -62,14 +62,16 @@ func (s *Sweep) hold(ctx context.Context) (h *Hold, err error) {
 	if _, err := h.tail.read(ctx, s.Dir); err != nil { // the long part, before others wait
 		return nil, err
 	}
-	if h.lock, err = s.takeLock(ctx); err != nil {
+	lock, err := s.takeLock(ctx)
+	if err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
-			err = join(err, h.lock.Close())
+			err = join(err, lock.Close())
 		}
 	}()
+	h.lock = lock
 	// The lock is of this machine, or of the server where that keeps locks for all its clients. A program of another
 	// machine may hold the sweep all the same; one of this machine (its boot) cannot.
 	before := look(s.Dir, time.Now())
