@@ -78,7 +78,7 @@ func (s *Sweep) hold(ctx context.Context) (h *Hold, err error) {
 	if p := before.holder.Process; before.held && p != h.me && (p.Boot != h.me.Boot || p.PIDSpace == h.me.PIDSpace) {
 		return nil, ErrHeld{p.PID, p.Host}
 	}
-	if err := h.enter(before.beat); err != nil {
+	if err := h.enter(before); err != nil {
 		return nil, err
 	}
 	ctx, h.stop = context.WithCancel(context.WithoutCancel(ctx))
@@ -128,9 +128,9 @@ func (s *Sweep) takeLock(ctx context.Context) (*os.File, error) {
 	}
 }
 
-// enter says in the directory who looks after the sweep, and in the journal that another sitting has begun. until is
-// the last sign of life of the program before.
-func (h *Hold) enter(until time.Time) error {
+// enter says in the directory who looks after the sweep, and in the journal that another sitting has begun, and when
+// the one before ended where its program could not say so.
+func (h *Hold) enter(before presence) error {
 	data, err := json.Marshal(holder{Schema: Schema, Process: h.me, Started: time.Now().UTC()})
 	if err != nil {
 		return err
@@ -147,8 +147,8 @@ func (h *Hold) enter(until time.Time) error {
 	err = h.write(func(r *replay) (*line, error) {
 		h.epoch = r.epoch + 1
 		l := &line{K: kindHold, Epoch: h.epoch, Process: &h.me}
-		if r.open && !until.IsZero() {
-			l.Until = until.UnixNano()
+		if r.open && before.holder.Process == r.process && !before.beat.IsZero() {
+			l.Until = before.beat.UnixNano()
 		}
 		return l, nil
 	})

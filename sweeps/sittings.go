@@ -46,18 +46,18 @@ func length(from, to int64) time.Duration {
 	return min(time.Duration(to-from), longest)
 }
 
-// worked is the time of all sittings. The open one lasts until its last sign of life, or until now where held says
-// that its program is there.
-func (s *sittings) worked(held bool, beat, now time.Time) time.Duration {
+// worked is the time of all sittings. The open one lasts until now where its program is there, else until its last
+// sign of life.
+func (s *sittings) worked(p presence, now time.Time) time.Duration {
 	if !s.open {
 		return s.closed
 	}
 	end := s.lastSign
-	switch {
-	case held:
+	switch mine := p.holder.Process == s.process; {
+	case mine && p.held:
 		end = max(end, now.UnixNano())
-	case !beat.IsZero():
-		end = max(end, min(beat.UnixNano(), now.UnixNano()))
+	case mine && !p.beat.IsZero():
+		end = max(end, min(p.beat.UnixNano(), now.UnixNano()))
 	}
 	return min(s.closed+length(s.start, end), longest)
 }

@@ -27,7 +27,7 @@ func (s *standing) presence(st *State, p presence, now time.Time) {
 	if s.epoch > 0 {
 		st.Since = time.Unix(0, s.start).UTC()
 	}
-	st.Worked = s.worked(p.held, p.beat, now)
+	st.Worked = s.worked(p, now)
 	st.PauseNow = s.paused && s.pauseNow
 	st.Phase, st.Cause = s.phase(p)
 }
