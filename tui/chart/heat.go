@@ -101,15 +101,18 @@ func (m HeatMap) row(t theme.Theme, y, from, to, label, cell int, low, high floa
 	var b strings.Builder
 	b.WriteString(layout.Pad(layout.Cut(m.Rows[y], label-1, t.Glyphs.Ellipsis), label))
 	for x := from; x < to; x++ {
-		c := HeatCell{Text: t.Glyphs.Dot, Value: 0}
+		var c HeatCell
 		known := false
 		if y < len(m.Cells) && x < len(m.Cells[y]) {
 			c = m.Cells[y][x]
 			known = Finite(c.Value)
 		}
 		shade, style := t.Glyphs.Dot, t.Dim
-		if known {
+		switch {
+		case known:
 			shade, style = heatShade(t, heatLevel(c.Value, low, high))
+		case c.Text != "":
+			shade = "" // the text says why there is no number
 		}
 		text := layout.Cut(c.Text, cell-2, t.Glyphs.Ellipsis)
 		if m.Row == y && m.Col == x {

@@ -20,6 +20,7 @@ import (
 // heatMap is the heat map: what it shows, and where the cursor is.
 type heatMap struct {
 	x, y, metric string // "": chosen for the sweep
+	showing      string // the metric in use
 	row, col     int
 	grid         *results.Heat
 	from         *results.Table // the table whose rows the grid names
@@ -92,14 +93,14 @@ func (m *Model) rebuildHeat() {
 	if !slices.Contains(axes, h.x) || !slices.Contains(axes, h.y) || h.x == h.y {
 		h.x, h.y = defaultAxes(axes)
 	}
-	if h.metric == "" {
-		h.metric = results.StepTime
-		if slices.ContainsFunc(t.Rows, func(r *results.Row) bool { return r.VsFull != nil }) {
-			h.metric = results.VsFull
+	if h.showing = h.metric; h.showing == "" {
+		h.showing = results.StepTime
+		if slices.ContainsFunc(t.Rows, func(r *results.Row) bool { return r.VsFull != nil && r.VsFull.Run != r.Run }) {
+			h.showing = results.VsFull
 		}
 	}
 	h.from = t.Filter(func(r *results.Row) bool { return m.results.query.Match(record{r}) })
-	if h.grid, h.err = h.from.Heat(h.x, h.y, h.metric); h.err != nil {
+	if h.grid, h.err = h.from.Heat(h.x, h.y, h.showing); h.err != nil {
 		h.metric = "" // of an earlier session: chosen anew at the next look
 		return
 	}
@@ -190,7 +191,7 @@ func (m *Model) askMetric(string) tea.Cmd {
 	at := 0
 	for i, metric := range metrics {
 		items[i] = modal.Item{Label: metric.Name, Note: metric.Title}
-		if metric.Name == m.heat.metric {
+		if metric.Name == m.heat.showing {
 			at = i
 		}
 	}
@@ -216,7 +217,7 @@ func (m *Model) heatPane(t theme.Theme, r layout.Rect) string {
 	case hm.grid == nil:
 		lines = []string{t.Dim.Paint("a map needs two axes with several values")}
 	default:
-		metric, _ := results.MetricOf(hm.metric)
+		metric, _ := results.MetricOf(hm.showing)
 		title, note = "Heat  "+metric.Title, layout.Clean(hm.y+" by "+hm.x)
 		foot := layout.Wrap(layout.Clean(hm.grid.Combined), w)
 		if len(foot) > 2 {

@@ -1,9 +1,6 @@
 package sweep
 
-import (
-	"boost-tui/sweeps/space"
-	"boost-tui/tui/layout"
-)
+import "boost-tui/tui/layout"
 
 // lineKind is what a line of the grid holds.
 type lineKind int
@@ -111,14 +108,4 @@ func (d *draft) remove(l line) {
 	case lineMust:
 		d.Constraints = append(d.Constraints[:l.i:l.i], d.Constraints[l.i+1:]...)
 	}
-}
-
-// assigned finds the value that a key has for every point.
-func (d draft) assigned(key string) (space.Assign, bool) {
-	for _, a := range d.Set {
-		if a.Key == key {
-			return a, true
-		}
-	}
-	return space.Assign{}, false
 }

@@ -14,6 +14,7 @@ import (
 
 	"boost-tui/runner"
 	"boost-tui/sweeps"
+	"boost-tui/sweeps/results"
 	"boost-tui/tui/feed"
 	"boost-tui/tui/layout"
 	"boost-tui/tui/screen"
@@ -58,11 +59,13 @@ type Model struct {
 	failure string // of the last action
 
 	queue   widget.Table
+	held    [panes]bool // the table's cursor was moved: it stays on its row, else on the first
 	results resultPane
 	heat    heatMap
 
-	queueWidth, resultWidth int                    // cells of the tables when they were last drawn
-	infos                   map[string]runner.Info // runs by id
+	queueWidth, resultWidth int                     // cells of the tables when they were last drawn
+	infos                   map[string]runner.Info  // runs by id
+	rowOf                   map[string]*results.Row // what was measured, by point
 
 	typed  *input.Line // the filter of the results while it is typed
 	focus  pane

@@ -74,6 +74,9 @@ func (m *Model) rebuildQueue() {
 		rows[i] = m.queueRow(m.env.Theme, p, waits)
 	}
 	m.queue.SetRows(rows)
+	if !m.held[paneQueue] {
+		m.queue.Move(-len(rows))
+	}
 }
 
 // queueRow is a point's row; place is its place among those that wait.
@@ -98,6 +101,9 @@ func (m *Model) queueRow(t theme.Theme, p *sweeps.PointState, place int) widget.
 	case sweeps.Queued:
 		state = fmt.Sprintf("waits, %d.", place)
 	case sweeps.Finished:
+		if r := m.rowOf[p.ID]; r != nil && r.Figures.StepTimeMedian != nil {
+			ms = format.Millis(*r.Figures.StepTimeMedian)
+		}
 	default:
 		if p.Cause != "" {
 			state = layout.Clean(p.Cause)

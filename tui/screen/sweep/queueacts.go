@@ -31,7 +31,7 @@ func (m *Model) targets(statuses ...sweeps.Status) []string {
 	})
 }
 
-func (m *Model) markPoint(string) tea.Cmd { m.queue.Toggle(); return nil }
+func (m *Model) markPoint(string) tea.Cmd { m.queue.Toggle(); m.held[paneQueue] = true; return nil }
 func (m *Model) markRange(string) tea.Cmd { m.queue.Range(); return nil }
 func (m *Model) markAll(string) tea.Cmd   { m.queue.ToggleAll(); return nil }
 

@@ -63,7 +63,11 @@ func (m *Model) openResult(string) tea.Cmd {
 	return nil
 }
 
-func (m *Model) markResult(string) tea.Cmd   { m.results.table.Toggle(); return nil }
+func (m *Model) markResult(string) tea.Cmd {
+	m.results.table.Toggle()
+	m.held[paneResults] = true
+	return nil
+}
 func (m *Model) rangeResults(string) tea.Cmd { m.results.table.Range(); return nil }
 func (m *Model) allResults(string) tea.Cmd   { m.results.table.ToggleAll(); return nil }
 

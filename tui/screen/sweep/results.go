@@ -78,6 +78,7 @@ func (m *Model) table() *results.Table {
 // clearResults forgets what belongs to another sweep.
 func (m *Model) clearResults() {
 	m.queue.SetMarks(nil)
+	m.held = [panes]bool{}
 	m.results.table.SetMarks(nil)
 	m.results.rows, m.results.all = nil, 0
 	m.rebuild()
@@ -114,6 +115,9 @@ func (m *Model) rebuildResults() {
 		rows[i] = m.resultRow(m.env.Theme, t, p.rows[i])
 	}
 	p.table.SetRows(rows)
+	if !m.held[paneResults] {
+		p.table.Move(-len(rows))
+	}
 }
 
 // pointsOf are the points of rows by their index.

@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"boost-tui/runner"
+	"boost-tui/sweeps/results"
 	"boost-tui/tui/keys"
 	"boost-tui/tui/layout"
 	"boost-tui/tui/msg"
@@ -91,6 +92,7 @@ func (m *Model) key(e keys.Event) (tea.Cmd, bool) {
 	}
 	if delta, ok := keys.Motion(e, t.Page()); ok {
 		t.Move(delta)
+		m.held[m.focus] = true
 		return nil, true
 	}
 	return nil, false
@@ -98,6 +100,12 @@ func (m *Model) key(e keys.Event) (tea.Cmd, bool) {
 
 // rebuild makes the rows of everything that shows the sweep.
 func (m *Model) rebuild() {
+	m.rowOf = map[string]*results.Row{}
+	if t := m.table(); t != nil {
+		for _, r := range t.Rows {
+			m.rowOf[r.Point] = r
+		}
+	}
 	m.rebuildQueue()
 	m.rebuildResults()
 	m.rebuildHeat()
