@@ -70,30 +70,31 @@ func (n *namer) names(ctx context.Context, count int, set func(int) []Assign, mi
 				n.schemes = append(n.schemes, s)
 			}
 		}
-		out[i] = name{v, s, n.tail(&e, set(i)[:mine[i]]), mine[i] < len(set(i))}
+		out[i] = name{v, s, n.tail(&e, set(i), mine[i]), mine[i] < len(set(i))}
 	}
 	return out, nil
 }
 
-// tail is "tp 2 rank 32": the values of the axes, in their order, that mean something.
-func (n *namer) tail(e *experiment.Experiment, set []Assign) string {
-	var b strings.Builder
+// tail is "tp 2 rank 32": the values of the axes, in their order, that mean something. Of what makes a twin, beyond the
+// first mine, only what undoes a setting of the whole space is told: the space may have a point without that.
+func (n *namer) tail(e *experiment.Experiment, set []Assign, mine int) string {
+	var words []string
 	for i, a := range set {
-		k, ok := n.keys[a.Key]
+		k, axis := n.keys[a.Key]
+		if i >= mine {
+			k, axis = experiment.KeyOf(a.Key)
+			axis = axis && k.Get(e) != k.Get(&n.base)
+		}
 		again := slices.ContainsFunc(set[:i], func(b Assign) bool { return b.Key == a.Key })
-		if !ok || again || a.Key == "variant" || a.Key == "scheme" || meaningless(e, a.Key) {
+		if !axis || again || a.Key == "variant" || a.Key == "scheme" || meaningless(e, a.Key) {
 			continue
 		}
-		if b.Len() > 0 {
-			b.WriteByte(' ')
-		}
 		if a.Key != "size" {
-			b.WriteString(a.Key)
-			b.WriteByte(' ')
+			words = append(words, a.Key)
 		}
-		b.WriteString(k.Get(e))
+		words = append(words, k.Get(e))
 	}
-	return b.String()
+	return strings.Join(words, " ")
 }
 
 // label puts variant and scheme before the rest where low-rank points differ in them. The other variants name
