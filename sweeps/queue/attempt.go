@@ -107,7 +107,7 @@ func (e *engine) finish(a *attempt, in runner.Info, failed error) error {
 		return err
 	}
 	if full {
-		return e.stop("the disk that holds the runs is full: " + in.Cause)
+		return e.stop(fmt.Sprintf("run %s: %s", a.run, in.Cause))
 	}
 	return nil
 }
