@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"boost-tui/profiler/record"
+	"boost-tui/profiler/stats"
 )
 
 // Cache keeps runs that were read, and what comparing them took the longest for, as long as their files do not
@@ -26,6 +27,13 @@ type Cache struct {
 	reads  uint64        // counts what was read; the number of a reading tells it from others
 	runs   map[string]*kept
 	others map[string]*glimpse
+	speeds map[[2]string]*keptSpeed // by the ids of two pools
+}
+
+// keptSpeed is a speed-up of one pool over another.
+type keptSpeed struct {
+	speed stats.Interval
+	used  uint64
 }
 
 // kept is a run in the cache.
@@ -51,7 +59,8 @@ type glimpse struct {
 
 // NewCache is a cache without runs.
 func NewCache() *Cache {
-	return &Cache{turn: make(chan struct{}, 1), runs: map[string]*kept{}, others: map[string]*glimpse{}}
+	return &Cache{turn: make(chan struct{}, 1), runs: map[string]*kept{}, others: map[string]*glimpse{},
+		speeds: map[[2]string]*keptSpeed{}}
 }
 
 const (
@@ -76,17 +85,12 @@ func (c *Cache) enter(ctx context.Context) error {
 
 // leave forgets what nobody asked for lately, and lets the next one in.
 func (c *Cache) leave() {
-	for dir, k := range c.runs {
-		if c.call-k.used > forgetAfter {
-			delete(c.runs, dir)
-		}
-		maps.DeleteFunc(k.pairs, func(_ string, p *keptPair) bool { return c.call-p.touched > forgetAfter })
+	maps.DeleteFunc(c.runs, func(_ string, k *kept) bool { return c.call-k.used > forgetAfter })
+	for _, k := range c.runs {
+		maps.DeleteFunc(k.pairs, func(_ string, p *keptPair) bool { return c.call-p.used > forgetAfter })
 	}
-	for dir, g := range c.others {
-		if c.call-g.used > forgetAfter {
-			delete(c.others, dir)
-		}
-	}
+	maps.DeleteFunc(c.others, func(_ string, g *glimpse) bool { return c.call-g.used > forgetAfter })
+	maps.DeleteFunc(c.speeds, func(_ [2]string, s *keptSpeed) bool { return c.call-s.used > forgetAfter })
 	c.shrink()
 	<-c.turn
 }

@@ -3,6 +3,7 @@ package compare
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"path/filepath"
 	"slices"
@@ -39,15 +40,11 @@ type Comparison struct {
 
 // keptPair is what was worked out for a pair, with the readings that it rests on.
 type keptPair struct {
-	bases, cands []uint64 // of the base and its repeats, of the candidate and its repeats
-	speed        stats.Interval
-
 	tested [2]uint64 // readings that p is of; zero: no test was made
 	p      float64   // as it is, not corrected
-
-	differ  [2]uint64 // readings that d is of
-	d       differing
-	touched uint64
+	differ [2]uint64 // readings that d is of
+	d      differing
+	used   uint64
 }
 
 // Compare reads the runs of the directories, those that changed, and compares the pairs, whose directories must be
@@ -93,7 +90,7 @@ type session struct {
 	errs  []error
 	runs  []*loaded         // copies of this call: what ran beside is its own; nil where there is an error
 	of    map[*loaded]*kept // back
-	pools pools
+	pools *pools
 }
 
 func (s *session) load(ctx context.Context) error {
@@ -114,7 +111,7 @@ func (s *session) load(ctx context.Context) error {
 	if err := findOverlaps(ctx, there, s.c.look); err != nil {
 		return err
 	}
-	s.pools = poolsOf(there)
+	s.pools = poolsOf(there, func(l *loaded) uint64 { return s.of[l].n })
 	return nil
 }
 
@@ -154,7 +151,8 @@ type job struct {
 	pairing
 	at           int // in the answer
 	kp           *keptPair
-	bases, cands []*loaded
+	bases, cands *pool
+	kept         *keptSpeed
 }
 
 func (s *session) compare(ctx context.Context, pairs []Pair, out []Paired) error {
@@ -178,7 +176,7 @@ func (s *session) compare(ctx context.Context, pairs []Pair, out []Paired) error
 			out[i].Speedup = itself()
 		default:
 			j.verdict = d.timed() && verdict(base) && verdict(cand)
-			j.bases, j.cands = s.pools.repeats(base), s.pools.repeats(cand)
+			j.bases, j.cands = s.pools.of(base), s.pools.of(cand)
 			jobs = append(jobs, j)
 		}
 	}
@@ -200,68 +198,59 @@ func (s *session) known(base, cand *loaded) *keptPair {
 	if now := [2]uint64{b.n, c.n}; kp.differ != now {
 		kp.differ, kp.d = now, difference(&base.run, &cand.run)
 	}
-	kp.touched = s.c.call
+	kp.used = s.c.call
 	return kp
 }
 
 // work fills in the speed-ups and p values, from what is kept where the readings are the same.
 func (s *session) work(ctx context.Context, jobs []*job) error {
-	var missing []*job
+	var todo []func()
 	need := map[*kept]bool{}
-	seen := map[*keptPair]bool{}
+	wanted := map[*keptPair]bool{}
 	for _, j := range jobs {
-		if (!s.current(j) || j.verdict && j.kp.tested != s.readings(j)) && !seen[j.kp] {
-			seen[j.kp] = true
-			missing = append(missing, j)
-			for _, l := range slices.Concat(j.bases, j.cands) {
+		id := [2]string{j.bases.id, j.cands.id}
+		if j.kept = s.c.speeds[id]; j.kept == nil {
+			j.kept = &keptSpeed{}
+			s.c.speeds[id] = j.kept
+			todo = append(todo, func() { j.kept.speed = stats.SpeedUp(j.bases.series(), j.cands.series()) })
+			for _, l := range slices.Concat(j.bases.runs, j.cands.runs) {
 				need[s.of[l]] = true
 			}
 		}
-	}
-	var reread []*kept
-	for k := range need {
-		reread = append(reread, k)
-	}
-	errs := make([]error, len(reread))
-	each(ctx, len(reread), func(i int) { errs[i] = reread[i].series(ctx) })
-	for _, err := range errs {
-		if err != nil {
-			return err
+		j.kept.used = s.c.call
+		if now := s.readings(j); j.verdict && j.kp.tested != now && !wanted[j.kp] {
+			wanted[j.kp] = true
+			todo = append(todo, func() { j.kp.tested, j.kp.p = now, stats.MannWhitney(j.base.m.kept, j.cand.m.kept) })
+			need[s.of[j.base]], need[s.of[j.cand]] = true, true
 		}
 	}
-	each(ctx, len(missing), func(i int) { s.workOut(missing[i]) })
-	if err := ctx.Err(); err != nil {
+	err := readAgain(ctx, slices.Collect(maps.Keys(need)))
+	if err == nil {
+		each(ctx, len(todo), func(i int) { todo[i]() })
+		err = ctx.Err()
+	}
+	if err != nil {
+		clear(s.c.speeds) // some were not worked out
 		return err
 	}
 	for _, j := range jobs {
-		if j.speed = j.kp.speed; j.verdict {
+		if j.speed = j.kept.speed; j.verdict {
 			j.p = j.kp.p
 		}
 	}
 	return nil
 }
 
-func (s *session) workOut(j *job) {
-	if !s.current(j) {
-		j.kp.speed = stats.SpeedUp(seriesOf(j.bases), seriesOf(j.cands))
-		j.kp.bases, j.kp.cands = s.numbers(j.bases), s.numbers(j.cands)
+// readAgain brings back the step times of runs that were let go.
+func readAgain(ctx context.Context, runs []*kept) error {
+	errs := make([]error, len(runs))
+	each(ctx, len(runs), func(i int) { errs[i] = runs[i].series(ctx) })
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
 	}
-	if now := s.readings(j); j.verdict && j.kp.tested != now {
-		j.kp.tested, j.kp.p = now, stats.MannWhitney(j.base.m.kept, j.cand.m.kept)
-	}
-}
-
-// current reports whether the kept speed-up is that of the readings at hand.
-func (s *session) current(j *job) bool {
-	return slices.Equal(j.kp.bases, s.numbers(j.bases)) && slices.Equal(j.kp.cands, s.numbers(j.cands))
-}
-
-func (s *session) numbers(runs []*loaded) []uint64 {
-	out := make([]uint64, len(runs))
-	for i, r := range runs {
-		out[i] = s.of[r].n
-	}
-	return out
+	return ctx.Err()
 }
 
 func (s *session) readings(j *job) [2]uint64 { return [2]uint64{s.of[j.base].n, s.of[j.cand].n} }

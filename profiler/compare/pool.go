@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"encoding/binary"
 	"strconv"
 	"strings"
 
@@ -49,36 +50,80 @@ func (a likeness) same(b likeness) bool {
 // ofRank tells the properties that mean nothing for a full-rank model.
 func ofRank(property string) bool { return strings.HasPrefix(property, "rank-") }
 
-// pools are runs by what their steps do, to find repeats without comparing each run with each.
-type pools map[string][]*loaded
+// pool is a run, or all its repeats: what a speed-up rests on.
+type pool struct {
+	runs []*loaded
+	id   string // of the readings; empty outside of a Cache
+}
 
-func poolsOf(runs []*loaded) pools {
-	p := pools{}
+// pools finds the repeats of runs without comparing each run with each.
+type pools struct {
+	alike  map[string][]*loaded // by properties
+	number func(*loaded) uint64 // of a run's reading; nil: there are none
+	common map[likeness]*pool
+	alone  map[*loaded]*pool
+}
+
+func poolsOf(runs []*loaded, number func(*loaded) uint64) *pools {
+	p := &pools{alike: map[string][]*loaded{}, number: number, common: map[likeness]*pool{}, alone: map[*loaded]*pool{}}
 	for _, r := range runs {
-		p[r.like.properties] = append(p[r.like.properties], r)
+		p.alike[r.like.properties] = append(p.alike[r.like.properties], r)
 	}
 	return p
 }
 
-// repeats are the run and, when there are at least two more runs whose steps do the very same, those:
-// between-run variance is what the steps of one run cannot show.
-func (p pools) repeats(l *loaded) []*loaded {
-	same := []*loaded{l}
-	for _, o := range p[l.like.properties] {
-		if o != l && o.summary.Kept > 0 && len(o.overlapped) == 0 && o.like.same(l.like) {
+// of is the run and, when there are at least two more runs whose steps do the very same, those: between-run variance is
+// what the steps of one run cannot show. A run that another one slowed is nobody's repeat. The pool is in the order of
+// the runs, so that it is one and the same for all repeats, and so is what rests on it.
+func (p *pools) of(l *loaded) *pool {
+	usual := l.repeats()
+	if found := p.alone[l]; found != nil {
+		return found
+	}
+	if usual {
+		if found := p.common[l.like]; found != nil {
+			return found
+		}
+	}
+	var same []*loaded
+	for _, o := range p.alike[l.like.properties] {
+		if o == l || o.repeats() && o.like.same(l.like) {
 			same = append(same, o)
 		}
 	}
-	if len(same) < 3 {
-		return same[:1]
+	if len(same) < 3 || !usual {
+		found := p.make([]*loaded{l}, same)
+		p.alone[l] = found
+		return found
 	}
-	return same
+	found := p.make(same, same)
+	p.common[l.like] = found
+	return found
 }
 
-// seriesOf are the step times of runs, one series each.
-func seriesOf(runs []*loaded) [][]float64 {
-	out := make([][]float64, len(runs))
-	for i, r := range runs {
+// repeats reports whether a run can be a repeat of others.
+func (l *loaded) repeats() bool { return l.summary.Kept > 0 && len(l.overlapped) == 0 }
+
+// make is the pool of all when those are three or more, else of the run.
+func (p *pools) make(one, all []*loaded) *pool {
+	if len(all) < 3 {
+		all = one
+	}
+	out := &pool{runs: all}
+	if p.number != nil {
+		var b []byte
+		for _, r := range all {
+			b = binary.LittleEndian.AppendUint64(b, p.number(r))
+		}
+		out.id = string(b)
+	}
+	return out
+}
+
+// series are the step times, one series for each run.
+func (p *pool) series() [][]float64 {
+	out := make([][]float64, len(p.runs))
+	for i, r := range p.runs {
 		out[i] = r.m.kept
 	}
 	return out

@@ -164,7 +164,7 @@ func build(runs []*loaded, base, vanilla *loaded) Table {
 	if vanilla != nil {
 		t.Vanilla = vanilla.run.ID
 	}
-	p := poolsOf(runs)
+	p := poolsOf(runs, nil)
 	for _, r := range runs {
 		d := difference(&ref.run, &r.run)
 		row := Row{Summary: r.summary, CI: r.summary.StepTimeCI, Differs: []string{}, Differences: d.all, Comparable: d.timed(),
@@ -178,7 +178,7 @@ func build(runs []*loaded, base, vanilla *loaded) Table {
 }
 
 // speedup compares a run with a base. It is nil where one of them has no figures.
-func (t *Table) speedup(pools pools, base, cand *loaded) *Speedup {
+func (t *Table) speedup(pools *pools, base, cand *loaded) *Speedup {
 	if base == nil || len(base.m.kept) == 0 || len(cand.m.kept) == 0 {
 		return nil
 	}
@@ -187,7 +187,7 @@ func (t *Table) speedup(pools pools, base, cand *loaded) *Speedup {
 	}
 	d := difference(&base.run, &cand.run)
 	p := pairing{base: base, cand: cand, diff: d.all, p: math.NaN()}
-	p.speed = stats.SpeedUp(seriesOf(pools.repeats(base)), seriesOf(pools.repeats(cand)))
+	p.speed = stats.SpeedUp(pools.of(base).series(), pools.of(cand).series())
 	if !finite(p.speed.Value) {
 		return nil
 	}

@@ -45,6 +45,7 @@ func SpeedUp(base, candidate [][]float64) Interval {
 // resampler draws medians. Values are kept as ranks, so that a draw counts instead of sorting.
 type resampler struct {
 	runs   [][]int32 // per run, the rank of each value among all
+	blocks []int     // per run, the length of its blocks
 	sorted []float64
 	counts []int32
 }
@@ -73,6 +74,7 @@ func newResampler(runs [][]float64) *resampler {
 		}
 		if n > 0 {
 			r.runs = append(r.runs, make([]int32, n))
+			r.blocks = append(r.blocks, min(BlockLength(n), n))
 		}
 	}
 	slices.SortFunc(all, func(a, b value) int { return cmp.Compare(a.v, b.v) })
@@ -88,22 +90,19 @@ func (r *resampler) median(rng *rand.Rand) float64 {
 	clear(r.counts)
 	total := 0
 	for i := range r.runs {
-		run := r.runs[i]
 		if len(r.runs) >= minRepeats {
-			run = r.runs[rng.IntN(len(r.runs))]
+			i = rng.IntN(len(r.runs))
 		}
-		r.blocks(rng, run)
-		total += len(run)
+		r.draw(rng, i)
+		total += len(r.runs[i])
 	}
-	// The middle one, or the mean of the middle two.
-	lo, hi := r.nth((total-1)/2), r.nth(total/2)
-	return (lo + hi) / 2
+	return r.middle(total)
 }
 
-// blocks counts as many values as the run has, drawn in blocks.
-func (r *resampler) blocks(rng *rand.Rand, run []int32) {
+// draw counts as many values as a run has, drawn in blocks.
+func (r *resampler) draw(rng *rand.Rand, i int) {
+	run, length := r.runs[i], r.blocks[i]
 	n := len(run)
-	length := min(BlockLength(n), n)
 	for left := n; left > 0; {
 		at := rng.IntN(n - length + 1)
 		for _, rank := range run[at : at+min(length, left)] {
@@ -113,11 +112,19 @@ func (r *resampler) blocks(rng *rand.Rand, run []int32) {
 	}
 }
 
-func (r *resampler) nth(k int) float64 {
-	seen := 0
+// middle is the middle one of the values that were counted, or the mean of the middle two.
+func (r *resampler) middle(total int) float64 {
+	lo, hi := (total-1)/2, total/2
+	seen, low := 0, math.NaN()
 	for rank, c := range r.counts {
-		if seen += int(c); seen > k {
-			return r.sorted[rank]
+		if seen += int(c); seen <= lo {
+			continue
+		}
+		if math.IsNaN(low) {
+			low = r.sorted[rank]
+		}
+		if seen > hi {
+			return (low + r.sorted[rank]) / 2
 		}
 	}
 	return math.NaN()

@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 
 	"boost-tui/runner"
@@ -119,7 +120,14 @@ func end(ci []float64, i int) string {
 	return float(ci[i])
 }
 
-func float(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+// float is the shortest text that reads back; whole numbers, such as bytes, are written out.
+func float(v float64) string {
+	const exact = 1 << 53
+	if v == math.Trunc(v) && math.Abs(v) < exact {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
+}
 
 // marked is a speed-up as tables show it: ≠ what cannot be compared, ! what another run disturbed, ~ no significant
 // difference, … what goes on.
@@ -132,7 +140,7 @@ func (r *Row) marked(v *Versus) string {
 	case v.Run == r.Run:
 	case !v.Comparable:
 		s = "≠ " + s
-	case len(r.Overlapped) > 0:
+	case v.Overlapped:
 		s = "! " + s
 	}
 	if v.Partial {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"boost-tui/experiment"
@@ -150,11 +149,12 @@ func (t *Table) compare(ctx context.Context, st *sweeps.State, byPoint map[strin
 			r.Err = errors.Join(r.Err, m.Err)
 		}
 		r.Figures, r.Overlapped = m.Summary, m.Overlapped
+		r.Partial = r.Partial && m.State == "" // it may have ended since the journal was read
 	}
 	for i, a := range want {
 		if p := &c.Pairs[i]; p.Speedup != nil {
 			*a.into = &Versus{Speedup: *p.Speedup, Run: a.twin.Run, Comparable: p.Comparable, LossMatches: p.LossMatches,
-				Differs: slices.Clone(p.Differs), Partial: a.row.Partial || a.twin.Partial}
+				Differs: p.Differs, Overlapped: len(a.row.Overlapped)+len(a.twin.Overlapped) > 0, Partial: a.row.Partial || a.twin.Partial}
 		}
 	}
 	return nil

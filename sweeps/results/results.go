@@ -82,5 +82,6 @@ type Versus struct {
 	Comparable  bool     `json:"comparable"`
 	LossMatches bool     `json:"loss_comparable"`
 	Differs     []string `json:"differs,omitempty"` // what else differs than comparisons are made for
-	Partial     bool     `json:"partial,omitempty"` // one of the two runs goes on
+	Overlapped  bool     `json:"overlapped,omitempty"` // another run slowed one of the two
+	Partial     bool     `json:"partial,omitempty"`    // one of the two runs goes on
 }

@@ -54,7 +54,7 @@ func (r *Row) Field(name string) (Value, bool) {
 		if !known {
 			return Value{}, true
 		}
-		return Value{strconv.FormatFloat(v, 'g', -1, 64), v, true}, true
+		return Value{float(v), v, true}, true
 	}
 	return r.key(name)
 }
