@@ -163,14 +163,14 @@ func extends(a, b *State) error {
 // TestEveryPrefixIsLegal replays random journals cut at every byte, from the start and on top of the prefix before, and
 // lets a successor go on behind the cut.
 func TestEveryPrefixIsLegal(t *testing.T) {
-	histories, lines := 8, 60
+	histories := 6
 	if testing.Short() || raceEnabled {
-		histories, lines = 3, 40
+		histories = 3
 	}
 	reached := map[Status]bool{}
 	for seed := range histories {
 		h := newHistory(uint64(seed))
-		for range lines {
+		for range 60 {
 			h.grow(t)
 		}
 		successor := `{"t":1500000000000000000,"k":"hold","epoch":%d,"process":{"pid":7,"host":"b"}}` + "\n" +
@@ -191,6 +191,9 @@ func TestEveryPrefixIsLegal(t *testing.T) {
 				t.Fatalf("seed %d, byte %d: %v", seed, n, err)
 			}
 			before = st
+			for _, p := range st.Points {
+				reached[p.Status] = true
+			}
 			epoch := whole.replay.epoch + 1
 			whole.take(t, slices.Concat(h.data[:n], []byte("\n"), fmt.Appendf(nil, successor, epoch, epoch)))
 			if err := extends(st, whole.legal(t)); err != nil {
@@ -200,13 +203,10 @@ func TestEveryPrefixIsLegal(t *testing.T) {
 				t.Fatalf("seed %d, byte %d: the successor does not hold the sweep", seed, n)
 			}
 		}
-		for _, p := range before.Points {
-			reached[p.Status] = true
-		}
 	}
 	for _, s := range []Status{Queued, Running, Finished, Failed, Stopped, Cancelled, Skipped} {
 		if !reached[s] {
-			t.Errorf("no history ended with a point %s", s)
+			t.Errorf("no history has a point %s", s)
 		}
 	}
 }
