@@ -17,9 +17,10 @@ import (
 type Sweeps struct {
 	Views map[string]*screen.SweepView
 	Infos []screen.SweepInfo
-	Fail  error    // of every change
-	Did   []string // "create 10", "start id", "skip id a,b"
-	Asked int      // how often a sweep was read
+	Fail  error      // of every change
+	Did   []string   // "create 10", "start id", "skip id a,b"
+	Asked int        // how often a sweep was read
+	Spec  space.Spec // spelled out last
 }
 
 func (s *Sweeps) did(format string, args ...any) error {
@@ -29,6 +30,7 @@ func (s *Sweeps) did(format string, args ...any) error {
 
 // Expand spells a space out.
 func (s *Sweeps) Expand(ctx context.Context, spec space.Spec) (*space.Expansion, error) {
+	s.Spec = spec
 	return space.Expand(ctx, spec, machine)
 }
 

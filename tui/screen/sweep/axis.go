@@ -44,7 +44,7 @@ func (a axis) space() space.Axis {
 			out.Values = append(out.Values, v)
 		}
 	}
-	if len(a.Off) == 0 {
+	if len(a.Off) == 0 && out.ValueText() != a.Text { // a list needs no other text
 		out.Text = a.Text
 	}
 	return out

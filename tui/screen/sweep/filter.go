@@ -40,6 +40,7 @@ func (m *Model) filterKey(e keys.Event) {
 func (m *Model) setFilter(text string) {
 	m.results.text = text
 	m.rebuildResults()
+	m.rebuildHeat()
 }
 
 // filterLine is the status line while the filter is typed.

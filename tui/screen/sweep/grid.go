@@ -13,6 +13,13 @@ import (
 // gridPane draws the grid: its lines, and below them what they come to.
 func (m *Model) gridPane(t theme.Theme, r layout.Rect) string {
 	w, h := panel.Inner(r.W, r.H)
+	if m.unread() {
+		lines := []string{t.Dim.Paint("reading the sweep " + t.Glyphs.Ellipsis)}
+		if err := m.shown.err; err != nil {
+			lines = append(layout.Wrap(t.Glyphs.Cross+" "+layout.Clean(err.Error()), w), "", "s chooses another sweep, or the new one")
+		}
+		return panel.Panel{Title: "Grid", Focused: m.focus == paneGrid}.View(t, strings.Join(lines, "\n"), r.W, r.H)
+	}
 	foot := m.countLines(t, w)
 	if len(foot) > h-2 { // two lines of the grid stay whatever its size
 		foot = foot[:max(0, h-2)]

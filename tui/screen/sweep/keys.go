@@ -49,7 +49,9 @@ func (m *Model) bindings() table {
 	var own table
 	switch m.focus {
 	case paneGrid:
-		own = m.tables.grid
+		if own = m.tables.grid; m.unread() {
+			own = nil // there is nothing to edit yet
+		}
 	case paneQueue:
 		own = m.tables.queue
 	case paneResults:
@@ -58,7 +60,8 @@ func (m *Model) bindings() table {
 		own = m.tables.heat
 	}
 	common := m.tables.common
-	return slices.Concat(own[:ownFirst], common[:commonFirst], own[ownFirst:], common[commonFirst:])
+	n := min(ownFirst, len(own))
+	return slices.Concat(own[:n], common[:commonFirst], own[n:], common[commonFirst:])
 }
 
 // AllKeys lists the bindings of every pane, for the page that documents them.

@@ -20,7 +20,7 @@ import (
 // two ranks of the factors, with twins. It has ten points.
 func comparison(t testing.TB) space.File {
 	t.Helper()
-	f := space.File{Spec: space.Spec{Name: "ranks", Twins: true, Set: []space.Assign{{Key: "size", Value: "tiny"}, {Key: "variant", Value: "cola"}}}}
+	f := space.File{Spec: space.Spec{Name: "ranks", Twins: true, Set: []space.Assign{{Key: "size", Value: "tiny"}, {Key: "variant", Value: "cola"}, {Key: "steps", Value: "200"}}}}
 	for _, text := range []string{"scheme=vanilla,btp", "tp=1,2", "rank=32..64*2"} {
 		a, err := space.ParseAxis(text)
 		if err != nil {

@@ -35,7 +35,7 @@ func queueBindings() table {
 
 func queueColumns() []widget.Column {
 	return []widget.Column{
-		{ID: "run", Title: "run", Width: 5, Drop: 5}, {ID: "point", Title: "point", Width: 18, Flex: 3}, {ID: "step", Title: "step", Width: 9, Right: true},
+		{ID: "point", Title: "point", Width: 18, Flex: 3}, {ID: "run", Title: "run", Width: 5, Drop: 5}, {ID: "step", Title: "step", Width: 9, Right: true},
 		{ID: "ms", Title: "ms", Width: 6, Right: true, Drop: 4}, {ID: "eta", Title: "left", Width: 6, Right: true, Drop: 3},
 		{ID: "cause", Title: "state", Width: 9, Flex: 2, Drop: 1},
 	}
@@ -114,7 +114,7 @@ func (m *Model) queueRow(t theme.Theme, p *sweeps.PointState, place int) widget.
 		label += " (twin)"
 	}
 	cell := func(s string) widget.Cell { return widget.Cell{Text: s} }
-	return widget.Row{ID: p.ID, Sign: sign, Style: rowStyle(t, p.Status), Cells: []widget.Cell{cell(run), cell(label), cell(step), cell(ms), cell(left), {Text: state, Style: style}}}
+	return widget.Row{ID: p.ID, Sign: sign, Style: rowStyle(t, p.Status), Cells: []widget.Cell{cell(label), cell(run), cell(step), cell(ms), cell(left), {Text: state, Style: style}}}
 }
 
 // statusSign is the glyph and colour of what has become of a point.
@@ -164,12 +164,14 @@ func (m *Model) queuePane(t theme.Theme, r layout.Rect) string {
 // run, and what would not.
 func (m *Model) pointsPane(t theme.Theme, r layout.Rect) string {
 	w, h := panel.Inner(r.W, r.H)
-	lines := m.countReport()
-	for i := range lines {
-		lines[i] = layout.Cut(lines[i], w, t.Glyphs.Ellipsis)
+	var lines []string
+	for _, line := range m.countReport() {
+		if lines = append(lines, layout.Wrap(line, w)...); len(lines) > 2*h {
+			break
+		}
 	}
 	if len(lines) > h && h > 1 {
-		lines = append(lines[:h-1:h-1], t.Dim.Paint(fmt.Sprintf("%d more lines: i", len(lines)-h+1)))
+		lines = append(lines[:h-1:h-1], t.Dim.Paint("i shows the rest"))
 	}
 	return panel.Panel{Title: "What would run", Focused: m.focus == paneQueue}.View(t, strings.Join(lines, "\n"), r.W, r.H)
 }

@@ -31,21 +31,22 @@ func (m *Model) resultsPane(t theme.Theme, r layout.Rect) string {
 	case onlyBest:
 		title = "Results: best per size"
 	}
-	return panel.Panel{Title: title, Note: m.resultNote(t, w), Focused: m.focus == paneResults}.View(t, body, r.W, r.H)
+	return panel.Panel{Title: title, Note: m.resultNote(t, w, w-layout.Width(title)-8), Focused: m.focus == paneResults}.View(t, body, r.W, r.H)
 }
 
-// resultNote says how the rows are ordered and which are left out.
-func (m *Model) resultNote(t theme.Theme, w int) string {
+// resultNote says which rows are left out and how they are ordered, what matters
+// most first, in room cells beside a table of w.
+func (m *Model) resultNote(t theme.Theme, w, room int) string {
 	p := &m.results
 	var parts []string
-	if n := len(p.table.Marked()); n > 0 {
-		parts = append(parts, fmt.Sprintf("%d marked", n))
-	}
 	if p.text != "" {
 		parts = append(parts, "/"+layout.Cut(p.text, 20, t.Glyphs.Ellipsis))
 	}
 	if len(p.rows) != p.all || p.all > rowsShown {
 		parts = append(parts, fmt.Sprintf("%d of %d", min(len(p.rows), rowsShown), p.all))
+	}
+	if n := len(p.table.Marked()); n > 0 {
+		parts = append(parts, fmt.Sprintf("%d marked", n))
 	}
 	if p.sort != "" {
 		arrow := t.Glyphs.Up
@@ -56,6 +57,9 @@ func (m *Model) resultNote(t theme.Theme, w int) string {
 	}
 	if n := p.table.Sheets(w); n > 1 {
 		parts = append(parts, fmt.Sprintf("%s %d of %d", keys.Display("right"), min(p.table.Sheet, n-1)+1, n))
+	}
+	for len(parts) > 1 && layout.Width(strings.Join(parts, "  ")) > room {
+		parts = parts[:len(parts)-1]
 	}
 	return strings.Join(parts, "  ")
 }

@@ -82,6 +82,9 @@ func (s *shown) moves() bool {
 	return st.Phase == sweeps.PhaseRunning || running > 0
 }
 
+// unread reports whether a sweep is shown that has not been read yet.
+func (m *Model) unread() bool { return m.shown.id != "" && m.shown.view == nil }
+
 // changed reports whether the grid of the shown sweep says something else than
 // the sweep does.
 func (m *Model) changed() bool {
