@@ -25,7 +25,9 @@ type sweepBar struct {
 	cache  *results.Cache
 	state  *sweeps.State
 	told   map[string]sweeps.Status // points whose end was told
-	left   string                   // estimate of what is left, as of the last change
+	left   string                   // estimate of what is left, as of some time ago
+	old    bool                     // something has changed since
+	again  time.Time                // when it may be estimated anew
 	width  int                      // of the line that stands there
 }
 
@@ -68,31 +70,33 @@ func (b *sweepBar) look(ctx context.Context, first bool) {
 	b.state = st
 	if changed || first {
 		b.tell(first)
-		b.estimate(ctx)
+		b.old = true
 	}
+	b.estimate(ctx)
 	if b.on && ctx.Err() == nil {
 		b.draw()
 	}
 }
 
-// estimate finds out what is left, where there is a line to show it in.
+// estimateShare bounds the share of the time that is spent on estimates: the runs want the machine for themselves.
+const estimateShare = 0.01
+
+// estimate finds out what is left, where there is a line to show it in and something has changed.
 func (b *sweepBar) estimate(ctx context.Context) {
-	if !b.on {
+	begin := time.Now()
+	if !b.on || !b.old || begin.Before(b.again) {
 		return
 	}
-	if t, err := results.Measure(ctx, b.runs, b.state, b.cache); err == nil && t.Estimate.Seconds != nil {
+	b.old = false
+	if t, err := results.Measure(ctx, b.runs, b.state, b.cache); err == nil {
 		b.left = leftWords(t.Estimate)
 	}
+	end := time.Now()
+	b.again = end.Add(time.Duration(float64(end.Sub(begin)) / estimateShare))
 }
 
 // tell says which points are over now that were not before.
 func (b *sweepBar) tell(silent bool) {
-	done := 0
-	for _, p := range b.state.Points {
-		if p.Status.Over() {
-			done++
-		}
-	}
 	for _, p := range b.state.Points {
 		if b.told[p.ID] == p.Status || !p.Status.Over() {
 			continue
@@ -101,13 +105,7 @@ func (b *sweepBar) tell(silent bool) {
 		if silent {
 			continue
 		}
-		text := fmt.Sprintf("%d/%d  %s: %s", done, len(b.state.Points), runner.Clean(p.Label), p.Status)
-		if run := p.Run(); run != "" {
-			text += ", run " + run
-		}
-		if p.Cause != "" {
-			text += ": " + runner.Clean(p.Cause)
-		}
+		text := fmt.Sprintf("%d/%d  %s", len(b.told), len(b.state.Points), runner.Clean(pointWords(p)))
 		b.clear()
 		fmt.Fprintln(b.out, text)
 	}

@@ -50,7 +50,11 @@ func (a *app) dryRun(ctx context.Context, file space.File, x *space.Expansion, o
 	}
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "POINT\tWHAT\tRANKS\tSTEPS\tFLOPS\t")
-	for _, p := range x.Points {
+	for i, p := range x.Points {
+		if i == pointsShown {
+			fmt.Fprintf(w, "and %d more; --json lists them all\n", len(x.Points)-i)
+			break
+		}
 		flops, twin := "-", ""
 		if p.FLOPs > 0 {
 			flops = format.SI(p.FLOPs)
@@ -109,8 +113,11 @@ func summary(x *space.Expansion) string {
 	return text + fmt.Sprintf(": %d %s", len(x.Points), plural("point", int64(len(x.Points))))
 }
 
-// prunedShown is how many pruned points people are shown; --json has all.
-const prunedShown = 20
+// How many points of a dry run people are shown; --json has all.
+const (
+	pointsShown = 500
+	prunedShown = 20
+)
 
 func (a *app) printPruned(pruned []space.Pruned) error {
 	for i, p := range pruned {

@@ -26,7 +26,7 @@ func (a *app) findSweep(ctx context.Context, args []string) (*runner.Store, *swe
 		if len(errs) > 0 {
 			return nil, nil, errs[0]
 		}
-		return nil, nil, usagef("no sweeps in %s; `boost-tui sweep --axis …` makes one", s.Root)
+		return nil, nil, usagef("no sweeps in %s; `boost-tui sweep --axis KEY=VALUES` makes one", s.Root)
 	}
 	sw, err := folder.Find(all[len(all)-1].ID)
 	return s, sw, err

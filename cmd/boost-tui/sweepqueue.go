@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -37,11 +36,6 @@ func (q *queueFlags) register(cmd *cobra.Command) {
 	q.flags.VarPF(onOff{&q.stopDiverged}, "stop-diverged", "", "end a run whose loss is no number or grows beyond its start (default on)").NoOptDefVal = "on"
 	q.flags.VarPF(onOff{&q.stopSlower}, "stop-slower", "", "end a run that is clearly slower than the best at the same step (default off)").NoOptDefVal = "on"
 	_ = cmd.RegisterFlagCompletionFunc("order", cobra.FixedCompletions(space.Orders(), cobra.ShellCompDirectiveNoFileComp)) // it fails for a flag that is not there
-}
-
-// said reports whether the command line names any of them.
-func (q *queueFlags) said() bool {
-	return slices.ContainsFunc([]string{"order", "at-once", "max-time", "max-device-hours", "max-failures", "retries", "stop-diverged", "stop-slower"}, q.flags.Changed)
 }
 
 // over puts what the command line says over other options.

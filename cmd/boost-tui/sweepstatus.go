@@ -162,9 +162,6 @@ func (a *app) tellSweep(ctx context.Context, s *runner.Store, sw *sweeps.Sweep) 
 	return a.printJSON(v)
 }
 
-// queuedShown is how many of the queue people are shown.
-const queuedShown = 5
-
 func (a *app) printSweepStatus(st *sweeps.State, est results.Estimate) error {
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	line := func(name, value string) {
@@ -190,27 +187,65 @@ func (a *app) printSweepStatus(st *sweeps.State, est results.Estimate) error {
 		line("journal", fmt.Sprintf("%d lines cannot be read and were skipped", st.BadLines))
 	}
 	line("folder", st.Dir)
-	fmt.Fprintln(w)
-	for _, p := range st.Points {
-		if p.Status != sweeps.Queued && p.Status != sweeps.Finished {
-			text := p.Label + ": " + string(p.Status)
-			if run := p.Run(); run != "" {
-				text += ", run " + run
-			}
-			if p.Cause != "" {
-				text += ": " + p.Cause
-			}
-			line(p.ID, text)
-		}
+	for _, n := range st.Notes[max(0, len(st.Notes)-notesShown):] {
+		line("note", format.When(n.At, time.Now())+" "+n.Text)
 	}
-	for i, p := range st.Queue {
-		if i == queuedShown {
-			line("", fmt.Sprintf("%d more queued", len(st.Queue)-i))
-			break
+	if lines := pointLines(st); len(lines) > 0 {
+		fmt.Fprintln(w)
+		for _, l := range lines {
+			line(l[0], l[1])
 		}
-		line(p.ID, p.Label+": "+[]string{"next", "queued"}[min(i, 1)])
 	}
 	return w.Flush()
+}
+
+// How many of a sweep's points and notes people are shown.
+const (
+	queuedShown  = 5
+	troubleShown = 20
+	notesShown   = 3
+)
+
+// pointLines are the points that run, those that ended otherwise than they should, and the first of the queue.
+func pointLines(st *sweeps.State) [][2]string {
+	var lines [][2]string
+	left := 0
+	for _, p := range st.Points {
+		if p.Status == sweeps.Queued || p.Status == sweeps.Finished {
+			continue
+		}
+		if len(lines) == troubleShown {
+			left++
+			continue
+		}
+		lines = append(lines, [2]string{p.ID, pointWords(p)})
+	}
+	if left > 0 {
+		lines = append(lines, [2]string{"", fmt.Sprintf("and %d more; --json lists them all", left)})
+	}
+	for i, p := range st.Queue {
+		switch {
+		case i == 0:
+			lines = append(lines, [2]string{p.ID, p.Label + ": next"})
+		case i < queuedShown:
+			lines = append(lines, [2]string{p.ID, p.Label + ": queued"})
+		case i == queuedShown:
+			lines = append(lines, [2]string{"", fmt.Sprintf("and %d more queued", len(st.Queue)-i)})
+		}
+	}
+	return lines
+}
+
+// pointWords is "vanilla tp 2 rank 32: failed, run …: rank 1: …".
+func pointWords(p *sweeps.PointState) string {
+	text := p.Label + ": " + string(p.Status)
+	if run := p.Run(); run != "" {
+		text += ", run " + run
+	}
+	if p.Cause != "" {
+		text += ": " + p.Cause
+	}
+	return text
 }
 
 // optionWords is "given order, 1 at once, stops after 5 failures in a row, …".
