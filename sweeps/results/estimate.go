@@ -104,10 +104,23 @@ func estimateState(st *sweeps.State, rows map[string]*Row, past func() History, 
 		h = past()
 	}
 	e := estimate(left, own, h, st.Options.AtOnce)
+	e.Basis += limits(e, st)
 	if st.Phase == sweeps.PhasePaused || st.Phase == sweeps.PhaseStopped || st.Phase == sweeps.PhaseInterrupted {
 		e.Basis = "once it goes on: " + e.Basis
 	}
 	return e
+}
+
+// limits says which of the sweep's limits comes before the end.
+func limits(e Estimate, st *sweeps.State) string {
+	o := st.Options
+	if o.MaxTime > 0 && e.Seconds != nil && *e.Seconds > (o.MaxTime-st.Worked).Seconds() {
+		return fmt.Sprintf("; the limit of %s of work comes first", duration(o.MaxTime.Seconds()))
+	}
+	if o.MaxDeviceHours > 0 && e.DeviceHours != nil && *e.DeviceHours > o.MaxDeviceHours-st.DeviceHours {
+		return fmt.Sprintf("; the limit of %s device hours comes first", digits(o.MaxDeviceHours))
+	}
+	return ""
 }
 
 // EstimatePoints is about points that nobody has started, such as those of a dry run. base is what they set their values on top of.
@@ -119,7 +132,7 @@ func EstimatePoints(base experiment.Experiment, points []space.Point, o sweeps.O
 	for _, p := range points {
 		w := work{pace: pace{flops: p.FLOPs, ranks: p.Ranks}, left: math.NaN()}
 		if !h.Empty() { // nothing is looked up without
-			w.experiment, _ = spell(base, p.Set)
+			w.experiment, _ = p.Experiment(base) // what is wrong with a point is said where it is made
 			w.configuration = configurationOf(w.experiment)
 		}
 		left = append(left, w)

@@ -70,7 +70,7 @@ func (f *fake) point(id string, set ...string) *sweeps.PointState {
 
 func (f *fake) experiment(p *sweeps.PointState) experiment.Experiment {
 	f.t.Helper()
-	e, err := spell(f.st.Base, p.Set)
+	e, err := p.Experiment(f.st.Base)
 	ok(f.t, err)
 	return e
 }

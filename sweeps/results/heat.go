@@ -142,7 +142,7 @@ func (h *Heat) differ(t *Table, rows []int) {
 
 func (t *Table) cell(rows []int, pruned []space.Pruned, m Metric) Cell {
 	c := Cell{State: CellNone, Row: -1, Rows: rows, Pruned: len(pruned)}
-	if len(pruned) > 0 {
+	if len(pruned) > 0 && (len(rows) > 0 || t.passes(pruned)) {
 		c.State, c.Why = CellPruned, pruned[0].Reason
 	}
 	for _, g := range t.groups(rows) {

@@ -5,14 +5,22 @@ import (
 	"slices"
 
 	"boost-tui/experiment"
+	"boost-tui/sweeps"
 	"boost-tui/sweeps/space"
 )
 
 // ticks are the values along an axis.
-type ticks struct{ values []Value }
+type ticks struct {
+	values []Value
+	places map[string]int // by text
+}
 
 func (k *ticks) add(v Value) {
-	if !slices.ContainsFunc(k.values, func(o Value) bool { return o.Text == v.Text }) {
+	if k.places == nil {
+		k.places = map[string]int{}
+	}
+	if _, there := k.places[v.Text]; !there {
+		k.places[v.Text] = len(k.values)
 		k.values = append(k.values, v)
 	}
 }
@@ -25,6 +33,9 @@ func (k *ticks) sort() {
 		}
 		return cmp.Compare(a.Number, b.Number)
 	})
+	for i, v := range k.values {
+		k.places[v.Text] = i
+	}
 }
 
 func (k *ticks) texts() []string {
@@ -33,10 +44,6 @@ func (k *ticks) texts() []string {
 		out[i] = v.Text
 	}
 	return out
-}
-
-func (k *ticks) at(v Value) int {
-	return slices.IndexFunc(k.values, func(o Value) bool { return o.Text == v.Text })
 }
 
 // heatGrid says what stands in which cell, by the places of its x and y among the ticks.
@@ -65,7 +72,7 @@ func newHeatGrid(t *Table, x, y string) *heatGrid {
 	g.xs.sort()
 	g.ys.sort()
 	for i := range vx {
-		at := [2]int{g.xs.at(vx[i]), g.ys.at(vy[i])}
+		at := [2]int{g.xs.places[vx[i].Text], g.ys.places[vy[i].Text]}
 		if i < len(t.Rows) {
 			g.rows[at] = append(g.rows[at], i)
 		} else {
@@ -104,9 +111,33 @@ func (k *prunedKey) of(p space.Pruned) Value {
 		}
 		return v
 	}
-	e, _ := spell(k.base, p.Set)
-	r := &Row{}
-	r.describe(e)
-	v, _ := r.key(k.key.Name)
+	v, _ := prunedRow(k.base, p).key(k.key.Name)
 	return v
+}
+
+// prunedRow is a pruned point as a row that has no run. What is wrong with it, its reason says.
+func prunedRow(base experiment.Experiment, p space.Pruned) *Row {
+	r := &Row{Label: p.Point, Status: statusPruned, Cause: p.Reason}
+	for _, s := range p.Set {
+		_ = base.Set(s.Key, s.Value) // what cannot be set is open
+	}
+	e, err := base.Resolve()
+	if err != nil {
+		e = base
+	}
+	r.describe(e)
+	return r
+}
+
+// statusPruned is what filters see of a point that never became one of the queue.
+const statusPruned sweeps.Status = "pruned"
+
+// passes reports whether one of the pruned points of a cell passes the filters of the table; of many, it looks at the first.
+func (t *Table) passes(pruned []space.Pruned) bool {
+	const looked = 8
+	return len(t.keep) == 0 || slices.ContainsFunc(pruned[:min(len(pruned), looked)], func(p space.Pruned) bool {
+		r := prunedRow(t.base, p)
+		r.axes = t.Axes
+		return !slices.ContainsFunc(t.keep, func(keep func(*Row) bool) bool { return !keep(r) })
+	})
 }

@@ -45,11 +45,11 @@ func Measure(ctx context.Context, runs *runner.Store, st *sweeps.State, cache *C
 func newRow(runs *runner.Store, st *sweeps.State, p *sweeps.PointState, cache *Cache) *Row {
 	r := &Row{Point: p.ID, Label: p.Label, Twin: p.Twin, Status: p.Status, Cause: p.Cause, Partial: p.Status == sweeps.Running,
 		Ranks: p.Ranks, Steps: p.Steps, Attempts: len(p.Attempts), axes: st.Axes}
-	e, err := cache.point(p.ID, func() (experiment.Experiment, error) { return spell(st.Base, p.Set) })
+	e, err := cache.point(p.ID, func() (experiment.Experiment, error) { return p.Experiment(st.Base) })
 	r.describe(e.Experiment)
 	r.configuration = e.configuration
 	if err != nil {
-		r.Err = fmt.Errorf("point %s: %w", p.ID, err)
+		r.Err = err
 	}
 	if n := len(p.Attempts); n > 0 {
 		last := p.Attempts[n-1]
@@ -66,22 +66,6 @@ func newRow(runs *runner.Store, st *sweeps.State, p *sweeps.PointState, cache *C
 		r.Run, r.Dir = id, runs.Dir(id)
 	}
 	return r
-}
-
-// spell resolves what a point sets on top of the sweep's base.
-func spell(base experiment.Experiment, set []space.Assign) (experiment.Experiment, error) {
-	e := base
-	var errs []error
-	for _, s := range set {
-		if err := e.Set(s.Key, s.Value); err != nil {
-			errs = append(errs, err)
-		}
-	}
-	r, err := e.Resolve()
-	if err != nil {
-		return e, errors.Join(append(errs, err)...)
-	}
-	return r, errors.Join(errs...)
 }
 
 // describe takes over what an experiment says.

@@ -2,9 +2,9 @@ package results
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"boost-tui/profiler/stats"
 	"boost-tui/sweeps"
@@ -48,16 +48,28 @@ func (e Estimate) String() string {
 	return fmt.Sprintf("%s %s left, %s device hours (%s)", how, duration(*e.Seconds), digits(*e.DeviceHours), e.Basis)
 }
 
-// duration is rounded to what an estimate is worth.
+// duration is rounded to what an estimate is worth: "31s", "22m", "1h30m", "3d4h".
 func duration(seconds float64) string {
-	d := time.Duration(seconds * float64(time.Second))
-	switch {
-	case d < time.Minute:
-		return d.Round(time.Second).String()
-	case d < time.Hour:
-		return strings.TrimSuffix(d.Round(time.Minute).String(), "0s")
+	const minute, hour, day = 60, 3600, 86400
+	two := func(large, small int64, names string) string {
+		if small == 0 {
+			return fmt.Sprintf("%d%c", large, names[0])
+		}
+		return fmt.Sprintf("%d%c%d%c", large, names[0], small, names[1])
 	}
-	return strings.TrimSuffix(strings.TrimSuffix(d.Round(10*time.Minute).String(), "0s"), "0m")
+	switch {
+	case !(seconds >= 0) || seconds > 36500*day:
+		return "more than a hundred years"
+	case seconds < minute:
+		return fmt.Sprintf("%.0fs", seconds)
+	case seconds < hour-minute/2:
+		return fmt.Sprintf("%.0fm", seconds/minute)
+	case seconds < day:
+		tens := int64(math.Round(seconds / (10 * minute)))
+		return two(tens/6, tens%6*10, "hm")
+	}
+	hours := int64(math.Round(seconds / hour))
+	return two(hours/24, hours%24, "dh")
 }
 
 // troubles says why points have no figures, one line each.

@@ -80,7 +80,12 @@ type Front struct {
 
 // Note says in a sentence what the front is.
 func (f Front) Note() string {
-	return "No other point is better in one of " + strings.Join(f.Metrics, ", ") + " and as good in the others; repeats count once, by their medians."
+	titles := map[string]string{StepTime: "step time", TimePerToken: "time per token", PeakMemory: "device memory", Loss: "loss (mean of the last 20 steps)"}
+	var of []string
+	for _, m := range f.Metrics {
+		of = append(of, titles[m])
+	}
+	return "On the front of " + strings.Join(of, ", ") + ": no other point is better in one of them and as good in the others. Repeats count once, by their medians."
 }
 
 // Pareto is the front of step time, memory and loss among the finished rows that have all three. Repeats count once,

@@ -26,6 +26,7 @@ type Table struct {
 	Hours    float64  `json:"device_hours"` // ranks x hours of all attempts that have ended
 
 	base experiment.Experiment // of all points
+	keep []func(*Row) bool     // what it was filtered by
 }
 
 // Counts says how many points there are of each status.
@@ -81,7 +82,7 @@ type Versus struct {
 	Run         string   `json:"run"` // the twin's
 	Comparable  bool     `json:"comparable"`
 	LossMatches bool     `json:"loss_comparable"`
-	Differs     []string `json:"differs,omitempty"` // what else differs than comparisons are made for
+	Differs     []string `json:"differs,omitempty"`    // what else differs than comparisons are made for
 	Overlapped  bool     `json:"overlapped,omitempty"` // another run slowed one of the two
 	Partial     bool     `json:"partial,omitempty"`    // one of the two runs goes on
 }

@@ -114,8 +114,11 @@ func (t *Table) grid() *grid {
 		}
 		g.cells = append(g.cells, line)
 	}
-	// A column that says nothing of any row only takes room.
+	// A column that says nothing of any row only takes room; one that says the same of all may go early.
 	for k := len(g.columns) - 1; k >= 0; k-- {
+		if c := &g.columns[k]; c.title == "state" && !slices.ContainsFunc(g.cells, func(l []string) bool { return l[k] != string(sweeps.Finished) }) {
+			c.worth = 20
+		}
 		if !slices.ContainsFunc(g.cells, func(l []string) bool { return l[k] != "" && l[k] != unknown }) && g.columns[k].worth < 80 {
 			g.drop(k)
 		}

@@ -180,10 +180,14 @@ func one(b bool) int {
 }
 
 // Filter is the table with the rows for which keep is true, in their order; nil keeps all. The rows themselves are
-// shared, the counts and speed-ups stay those of the whole sweep.
+// shared; the counts, the pruned points and the speed-ups stay those of the whole sweep. keep may be asked about rows
+// of pruned points, whose state is "pruned": a heat map shows those that pass.
 func (t *Table) Filter(keep func(*Row) bool) *Table {
 	out := *t
 	out.Rows = make([]*Row, 0, len(t.Rows))
+	if keep != nil {
+		out.keep = append(slices.Clip(t.keep), keep)
+	}
 	for _, r := range t.Rows {
 		if keep == nil || keep(r) {
 			out.Rows = append(out.Rows, r)
