@@ -138,6 +138,19 @@ func (j *journal) write(data []byte) error {
 	return err
 }
 
+// syncFolder waits until the names of a folder's files are on the disk: the journal must not name a plan that a power
+// failure took.
+func syncFolder(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	if err := join(d.Sync(), d.Close()); err != nil && !errors.Is(err, unix.EINVAL) { // a file system that knows no such thing
+		return fmt.Errorf("sync %s: %w", dir, bare(err))
+	}
+	return nil
+}
+
 // full explains the errors of a disk.
 func full(err error) error {
 	return record.ExplainFor(err, "remove old runs", "only who may write in the sweep's folder can change it")

@@ -62,6 +62,7 @@ func (f *Folder) Create(file space.File, x *space.Expansion, o Options, argv []s
 			protocol.WriteFile(filepath.Join(tmp, planFile(0)), data),
 			protocol.WriteFile(filepath.Join(tmp, TOMLFile), []byte(p.TOML)),
 			protocol.WriteFile(filepath.Join(tmp, JournalFile), journal),
+			syncFolder(tmp),
 		)
 	})
 	if err != nil {

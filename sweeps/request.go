@@ -168,6 +168,9 @@ func (s *Sweep) commit(p plan, n int, j *journal) error {
 	if err := protocol.WriteFile(filepath.Join(s.Dir, planFile(n)), data); err != nil {
 		return full(err)
 	}
+	if err := syncFolder(s.Dir); err != nil {
+		return full(err)
+	}
 	if err := j.append(&line{K: kindPlan, N: n, Key: p.Key}); err != nil {
 		return err
 	}
