@@ -117,8 +117,8 @@ func (h *history) grow(t testing.TB) {
 		l = &line{K: []string{kindRun, kindAdopt}[h.IntN(2)], Point: h.pick(Running).ID, Run: fmt.Sprint("run", h.runs-h.IntN(2))}
 	default:
 		l = &line{K: kindEnd, Point: h.pick(Running).ID, State: []string{"finished", "failed", "cancelled", "lost", "running"}[h.IntN(5)], Seconds: h.Float64()*10 - 1}
-		l.Machine, l.Again = h.IntN(3) == 0, h.IntN(4) == 0
-		if h.IntN(5) == 0 {
+		l.Machine, l.Again = h.IntN(5) == 0, h.IntN(6) == 0
+		if h.IntN(6) == 0 {
 			l.Rule = "diverged"
 		}
 		if h.IntN(3) == 0 {
