@@ -93,9 +93,8 @@ func (z *Sizer) Check(e experiment.Experiment, m Machine) []experiment.Violation
 // RunFLOPs are the model FLOPs of a whole run of a valid, resolved experiment, all ranks: those of a step (DESIGN.md:
 // 3 x forward) times the steps that it trains. 0: beyond what can be counted.
 func RunFLOPs(e experiment.Experiment) float64 {
-	flops := model.FLOPs(model.ConfigOf(e))
-	if flops < 0 {
-		return 0
-	}
-	return float64(flops) * float64(e.StepsToRun())
+	c := model.ConfigOf(e)
+	sequences := float64(c.Batch) * float64(c.Micros) // beyond 64 bits sooner than one sequence's FLOPs
+	c.Batch, c.Micros = 1, 1
+	return max(0, float64(model.FLOPs(c))) * sequences * float64(e.StepsToRun())
 }

@@ -141,10 +141,7 @@ func value(k experiment.Key, text string) (string, error) {
 	if text == "" {
 		return "", fmt.Errorf("a value of %s is missing; allowed: %s", k.Name, k.Allowed())
 	}
-	if err := settable(k, text); err != nil {
-		return "", err
-	}
-	return text, nil
+	return written(k, text)
 }
 
 // String is the axis as ParseAxis reads it, as far as it can be written there: a list in a file may hold text with

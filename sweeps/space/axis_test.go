@@ -34,7 +34,7 @@ func TestParseAxis(t *testing.T) {
 		{"lr=1e+0..1e+1+4.5", "1 5.5 10"},
 		{"lr=0..1/3", "0 0.5 1"},
 		{"lr=0.123456789012345..0.5/2", "0.123456789012345 0.5"},
-		{"lr=1e-3,0.01", "1e-3 0.01"},
+		{"lr=1e-3,0.01", "0.001 0.01"},
 		{"clip=-1..1", "-1 0 1"},
 		{"data=../a..b.txt,embedded", "../a..b.txt embedded"}, // not a number's key: no range
 		{"sp=on,off", "on off"},
@@ -146,8 +146,8 @@ func FuzzParseAxis(f *testing.F) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if err := settable(k, v[i]); err != nil {
-					t.Fatalf("%q gave %q: %v", text, v[i], err)
+				if again, err := written(k, v[i]); err != nil || again != v[i] {
+					t.Fatalf("%q gave %q, which is written %q: %v", text, v[i], again, err)
 				}
 			}
 		}

@@ -21,13 +21,26 @@ const maxName = 64
 // maxValue is the most bytes of a value; the longest are paths.
 const maxValue = 4096
 
-// settable says what is wrong with a value of a key. Numbers out of range are for Validate, which knows its reasons.
-func settable(k experiment.Key, text string) error {
+func tooLong(key string) error { return fmt.Errorf("%s: has more than %d bytes", key, maxValue) }
+
+// written is a value of a key in the one way that all who mean it write: 0.001 for 1e-3. Numbers out of range are for
+// Validate to refuse, which knows its reasons.
+func written(k experiment.Key, text string) (string, error) {
 	if len(text) > maxValue {
-		return fmt.Errorf("%s: has more than %d bytes", k.Name, maxValue)
+		return "", tooLong(k.Name)
 	}
 	var e experiment.Experiment
-	return k.Set(&e, text)
+	if err := k.Set(&e, text); err != nil {
+		return "", err
+	}
+	switch v := k.Get(&e); {
+	case v != "" || k.Kind == experiment.List:
+		return v, nil
+	case k.Open:
+		return "auto", nil
+	default:
+		return text, nil
+	}
 }
 
 // prepared is a space that can be walked.
@@ -64,11 +77,15 @@ func (s Spec) prepare() (*prepared, error) {
 		if err := p.base.Set(a.Key, a.Value); err != nil {
 			bad.add("set: %v", err)
 		} else if len(a.Value) > maxValue {
-			bad.add("set: %s: has more than %d bytes", a.Key, maxValue)
+			bad.add("set: %v", tooLong(a.Key))
 		}
 	}
+	z := s.size()
+	if z.least > MaxPoints { // said before any value is looked at: there may be very many
+		bad = append(bad, z.tooLarge())
+	}
 	for i, a := range s.Axes {
-		p.axis(i, a, &bad)
+		p.axis(i, a, z.least <= MaxPoints, &bad)
 	}
 	p.twice(&bad)
 	for i, c := range s.Constraints {
@@ -78,7 +95,7 @@ func (s Spec) prepare() (*prepared, error) {
 		}
 		p.constraints = append(p.constraints, x)
 	}
-	p.repeats(&bad)
+	p.repeats(z.least <= MaxPoints, &bad)
 	if err := bad.err(); err != nil {
 		return nil, err
 	}
@@ -86,7 +103,8 @@ func (s Spec) prepare() (*prepared, error) {
 	return p, nil
 }
 
-func (p *prepared) axis(i int, a Axis, bad *problems) {
+// axis takes an axis, with a look at its values or without.
+func (p *prepared) axis(i int, a Axis, look bool, bad *problems) {
 	name := "axis " + strings.Join(a.Keys, ",")
 	if len(a.Keys) == 0 {
 		bad.add("axis %d has no key", i+1)
@@ -100,16 +118,8 @@ func (p *prepared) axis(i int, a Axis, bad *problems) {
 	if len(a.Values) == 0 {
 		bad.add("%s has no values: a space over it is empty", name)
 	}
-	for j, v := range a.Values {
-		if len(v) != len(keys) {
-			bad.add("%s: entry %d has %d values for %d keys", name, j+1, len(v), len(keys))
-			continue
-		}
-		for n, k := range keys {
-			if err := settable(k, v[n]); err != nil {
-				bad.add("%s: %v", name, err)
-			}
-		}
+	if look {
+		checkValues(name, keys, a.Values, bad)
 	}
 	pa := preparedAxis{Axis: a, keys: keys}
 	if !a.always() {
@@ -118,6 +128,23 @@ func (p *prepared) axis(i int, a Axis, bad *problems) {
 		}
 	}
 	p.axes = append(p.axes, pa)
+}
+
+func checkValues(name string, keys []experiment.Key, values [][]string, bad *problems) {
+	var e experiment.Experiment
+	for j, v := range values {
+		if len(v) != len(keys) {
+			bad.add("%s: entry %d has %d values for %d keys", name, j+1, len(v), len(keys))
+			continue
+		}
+		for n, k := range keys {
+			if err := k.Set(&e, v[n]); err != nil {
+				bad.add("%s: %v", name, err)
+			} else if len(v[n]) > maxValue {
+				bad.add("%s: %v", name, tooLong(k.Name))
+			}
+		}
+	}
 }
 
 // twice refuses a key on two axes, one of which is always there: what the other says would not count.
@@ -133,17 +160,13 @@ func (p *prepared) twice(bad *problems) {
 	}
 }
 
-// repeats are an axis over seed, the last and fastest.
-func (p *prepared) repeats(bad *problems) {
+// repeats are an axis over seed, the last and fastest. Of a space that is too large they are checked only.
+func (p *prepared) repeats(make bool, bad *problems) {
 	n := p.spec.Repeats
 	if n < 0 {
 		bad.add("repeats %d: must be at least 1", n)
 	}
 	if n <= 1 {
-		return
-	}
-	if n > MaxPoints {
-		bad.add("repeats: %v", tooMany(float64(n)))
 		return
 	}
 	for _, a := range p.axes {
@@ -153,7 +176,7 @@ func (p *prepared) repeats(bad *problems) {
 		}
 	}
 	k, ok := experiment.KeyOf("seed")
-	if !ok {
+	if !ok || !make {
 		return
 	}
 	pa := preparedAxis{Axis: Axis{Keys: []string{k.Name}}, keys: []experiment.Key{k}}

@@ -24,7 +24,7 @@ func Expand(ctx context.Context, s Spec, m planner.Machine) (*Expansion, error) 
 		return nil, err
 	}
 	b := newBuilder(p, m)
-	w := walker{prepared: p, ctx: ctx, leaf: b.combination}
+	w := walker{prepared: p, ctx: ctx, leaf: b.combination, depth: len(p.axes)}
 	if err := w.run(); err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package space
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -61,13 +62,13 @@ func ParseTOML(data []byte, name string) (File, error) {
 			p.top(key, prim)
 		}
 	}
-	if err := p.problems.Err(name); err != nil {
-		return p.f, err
+	var se *SpaceError
+	if errors.As(p.f.Check(), &se) { // of what could be read; no line is known for these
+		for _, text := range se.Problems {
+			p.fail(0, "%s", text)
+		}
 	}
-	if err := p.f.Check(); err != nil { // what no line is known for
-		return p.f, fmt.Errorf("%s: %w", name, err)
-	}
-	return p.f, nil
+	return p.f, p.problems.Err(name)
 }
 
 // order is the order in which the keys at the top of a file first stand there.
@@ -199,6 +200,7 @@ func (p *fileParser) constraints(v any, line int) {
 		}
 		if _, err := compile(strings.TrimSpace(s)); err != nil {
 			p.fail(line, "constraint %v", err)
+			continue
 		}
 		p.f.Constraints = append(p.f.Constraints, s)
 	}
@@ -234,7 +236,7 @@ func (p *fileParser) set(prim toml.Primitive, v any, line int) {
 		}
 		text, err := k.FromTOML(v)
 		if err == nil {
-			err = settable(k, text)
+			text, err = written(k, text)
 		}
 		if err != nil {
 			p.fail(line, "[set]: %v", err)

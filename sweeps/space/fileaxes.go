@@ -85,6 +85,7 @@ func (p *fileParser) axisTable(t map[string]toml.Primitive, line int) {
 		a.When = take[string](p, "when", v, at, "a string")
 		if _, err := compile(strings.TrimSpace(a.When)); err != nil {
 			p.fail(at, "when %v", err)
+			a.When = ""
 		}
 	}
 	p.f.Axes = append(p.f.Axes, a)
@@ -139,10 +140,11 @@ func axisFromTOML(names []string, v any) (Axis, error) {
 		}
 		texts := make([]string, len(keys))
 		for i, k := range keys {
-			if texts[i], err = k.FromTOML(entry[i]); err != nil {
+			text, err := k.FromTOML(entry[i])
+			if err != nil {
 				return Axis{}, err
 			}
-			if err := settable(k, texts[i]); err != nil {
+			if texts[i], err = written(k, text); err != nil {
 				return Axis{}, err
 			}
 		}

@@ -67,9 +67,8 @@ func canonical(keys, values []string) []string {
 	out := slices.Clone(values)
 	for i := range min(len(keys), len(values)) {
 		if k, ok := experiment.KeyOf(keys[i]); ok {
-			var e experiment.Experiment
-			if k.Set(&e, values[i]) == nil {
-				out[i] = k.Get(&e)
+			if text, err := written(k, values[i]); err == nil {
+				out[i] = text
 			}
 		}
 	}
