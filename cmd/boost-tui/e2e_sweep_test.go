@@ -172,9 +172,19 @@ func (p program) resultsInEveryForm(table sweepTable) {
 	}
 }
 
-// Killed at random moments and resumed, a sweep ends with the same runs, each exactly once finished.
+// Killed at random moments and resumed, a sweep ends with the same runs, each exactly once finished: whether the command
+// alone dies, or everything that belongs to the sweep.
 func TestKilledSweepRunsEachPointOnce(t *testing.T) {
-	p := newProgram(t)
+	for _, c := range []struct {
+		name string
+		all  bool
+	}{{"command", false}, {"everything", true}} {
+		t.Run(c.name, func(t *testing.T) { newProgram(t).killedSweep(c.all) })
+	}
+}
+
+func (p program) killedSweep(all bool) {
+	t := p.t
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -185,14 +195,21 @@ func TestKilledSweepRunsEachPointOnce(t *testing.T) {
 	}
 	for range 3 {
 		cmd := p.command(append(args, "--json")...)
-		var errs bytes.Buffer
-		cmd.Stderr = &errs
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(50*time.Millisecond + time.Duration(random.Int64N(int64(1200*time.Millisecond))))
 		_ = cmd.Process.Kill() // it may be done already
 		_ = cmd.Wait()
+		if all {
+			for _, q := range processesOf(t, p.runs) {
+				_ = syscall.Kill(q.pid, syscall.SIGKILL) // it may have ended meanwhile
+			}
+		}
+		if found, _ := filepath.Glob(filepath.Join(p.runs, "sweeps", "*", "journal.jsonl")); len(found) == 0 {
+			t.Log("killed before there was a sweep")
+			continue
+		}
 		v := p.status()
 		t.Logf("killed: %v of %s", v.Counts, v.ID)
 		if v.State == "finished" {
@@ -362,5 +379,51 @@ func TestRmOfASweepsRun(t *testing.T) {
 	p.eventually(10*time.Second, "the pause", func() bool { return !p.status().Held })
 	if r := p.want(exitOK, "rm", "--yes", done); !strings.Contains(r.err, "no figures") {
 		t.Errorf("stderr %s", r.err)
+	}
+}
+
+// A sweep that was left to itself outlives the terminal that it was started in.
+func TestDetachedSweepOutlivesItsTerminal(t *testing.T) {
+	p := newProgram(t)
+	m := p.tmux(p.bin + " " + strings.Join(quickSweep("--axis", "tp=1,2", "--steps", endless, "--detach"), " ") + "; sleep 100")
+	dir := p.runningRun()
+	p.reaches(dir, 2)
+	m.do("kill-server")
+	p.reaches(dir, p.stepOf(dir)+3)
+	if v := p.status(); v.State != "running" || !v.Held {
+		t.Errorf("%s: %s", v.State, v.Cause)
+	}
+	p.want(exitOK, "sweep", "pause", "--now")
+	p.gone(dir)
+}
+
+// A limit stops a sweep and says which; a higher one lets it go on.
+func TestSweepStopsAtALimit(t *testing.T) {
+	p := newProgram(t)
+	r := p.want(exitFailed, quickSweep("--axis", "seed=1..3", "--steps", "5", "--max-device-hours", "1e-9")...)
+	if !strings.Contains(r.err, "device") || !strings.Contains(r.err, "sweep resume") {
+		t.Errorf("stderr %s", r.err)
+	}
+	if v := p.status(); v.State != "stopped" || v.Counts["finished"] == 0 || v.Counts["queued"] == 0 {
+		t.Errorf("%s, %v", v.State, v.Counts)
+	}
+	// The same command meets the same limit, and says so without another run.
+	before := len(p.runsOf())
+	p.want(exitFailed, quickSweep("--axis", "seed=1..3", "--steps", "5", "--max-device-hours", "1e-9")...)
+	if after := len(p.runsOf()); after != before {
+		t.Errorf("%d runs became %d", before, after)
+	}
+	p.want(exitOK, "sweep", "resume", "--max-device-hours", "1")
+	if v := p.status(); v.State != "finished" || v.Counts["finished"] != 3 {
+		t.Errorf("%s, %v", v.State, v.Counts)
+	}
+	id, point := p.status().ID, p.status().Points[0].Point
+	for _, c := range []struct{ args, want string }{{"sweep status ", id}, {"sweep results ", id}, {"sweep skip " + id + " ", point}, {"sweep order ", "cheapest"}, {"sweep --order ", "random"}} {
+		if r := p.want(exitOK, append([]string{"__complete"}, strings.Split(c.args, " ")...)...); !strings.Contains(r.stdout, c.want) {
+			t.Errorf("completion of %q does not offer %s:\n%s", c.args, c.want, r.stdout)
+		}
+	}
+	if r := p.run("sweep", "skip", id, point); r.code != exitUsage || !strings.Contains(r.err, "finished") {
+		t.Errorf("skip of a finished point: exit %d, %s", r.code, r.err)
 	}
 }

@@ -166,3 +166,13 @@ func TestFlagsOverSweepFile(t *testing.T) {
 		t.Errorf("%s %d points %+v %+v", d.Name, len(d.Points), d.Options, d.Points)
 	}
 }
+
+// A sweep that cannot be made is an object all the same.
+func TestSweepThatCannotBeMade(t *testing.T) {
+	r := try(t, "sweep", "--axis", "tp=1,2", "--json", "--runs", "/proc/nowhere")
+	var v struct{ State, Cause string }
+	oneJSON(t, r.stdout, &v)
+	if r.code != exitFailed || v.State != "failed" || v.Cause == "" {
+		t.Errorf("exit %d, %s", r.code, r.stdout)
+	}
+}
