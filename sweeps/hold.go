@@ -218,8 +218,8 @@ func (h *Hold) Release() error {
 	if errors.Is(err, ErrLost) || errors.Is(err, ErrDeleted) { // nothing is left that could be given back
 		return h.lock.Close()
 	}
-	err = errors.Join(err, ignoreMissing(os.Remove(filepath.Join(h.sweep.Dir, HolderFile))))
-	return errors.Join(err, h.lock.Close())
+	return errors.Join(err, ignoreMissing(dropReserve(h.sweep.Dir)),
+		ignoreMissing(os.Remove(filepath.Join(h.sweep.Dir, HolderFile))), h.lock.Close())
 }
 
 // join keeps an error as it is where nothing else went wrong.

@@ -1,11 +1,15 @@
 package sweeps
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -78,19 +82,14 @@ func TestHoldersThatCannotBeLookedAt(t *testing.T) {
 // parent is a process that lives and is not this one.
 func parent(t *testing.T) (pid int, ticks uint64) {
 	t.Helper()
-	p := self(t)
-	p.PID = os.Getppid()
-	for p.StartTicks = 0; p.StartTicks < 1<<30; p.StartTicks++ {
-		break
-	}
-	data, err := os.ReadFile("/proc/" + itoa(p.PID) + "/stat")
+	pid = os.Getppid()
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	must(t, err)
-	f := strings.Fields(string(data[strings.LastIndexByte(string(data), ')')+1:]))
-	must(t, json.Unmarshal([]byte(f[19]), &ticks))
-	return p.PID, ticks
+	fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
+	ticks, err = strconv.ParseUint(fields[19], 10, 64) // the 22nd of proc(5)
+	must(t, err)
+	return pid, ticks
 }
-
-func itoa(n int) string { data, _ := json.Marshal(n); return string(data) }
 
 // TestTakenOver lets a program of another host take a sweep over from one that had shown no sign of life: when the
 // first wakes up, it can write nothing more and notices.
@@ -182,6 +181,11 @@ func TestReleaseTwice(t *testing.T) {
 	must(t, h.Release())
 	if st := load(t, s); st.Phase != PhaseInterrupted || !strings.Contains(st.Cause, "has left") {
 		t.Errorf("%s %s", st.Phase, st.Cause)
+	}
+	for _, name := range []string{HolderFile, ReserveFile} {
+		if _, err := os.Lstat(filepath.Join(s.Dir, name)); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s is left: %v", name, err)
+		}
 	}
 }
 
