@@ -28,6 +28,19 @@ type Cache struct {
 	runs   map[string]*kept
 	others map[string]*glimpse
 	speeds map[[2]string]*keptSpeed // by the ids of two pools
+	sides  map[sideOf]*keptSide
+}
+
+// sideOf is a pool as one side of speed-ups.
+type sideOf struct {
+	pool string // id
+	side stats.Side
+}
+
+// keptSide is what was drawn for it, which is most of a speed-up's work.
+type keptSide struct {
+	medians *stats.Medians
+	used    uint64
 }
 
 // keptSpeed is a speed-up of one pool over another.
@@ -60,7 +73,7 @@ type glimpse struct {
 // NewCache is a cache without runs.
 func NewCache() *Cache {
 	return &Cache{turn: make(chan struct{}, 1), runs: map[string]*kept{}, others: map[string]*glimpse{},
-		speeds: map[[2]string]*keptSpeed{}}
+		speeds: map[[2]string]*keptSpeed{}, sides: map[sideOf]*keptSide{}}
 }
 
 const (
@@ -68,6 +81,8 @@ const (
 	forgetAfter = 16
 	// maxSeries bounds the step times that are kept for all runs together: 8 bytes each.
 	maxSeries = 16 << 20
+	// maxSides bounds what was drawn: 16 kB each.
+	maxSides = 4096
 	// slowToRead is how long reading a run may take before it is put off, as it goes on, for patience times as long.
 	slowToRead = 50 * time.Millisecond
 	patience   = 10
@@ -91,6 +106,7 @@ func (c *Cache) leave() {
 	}
 	maps.DeleteFunc(c.others, func(_ string, g *glimpse) bool { return c.call-g.used > forgetAfter })
 	maps.DeleteFunc(c.speeds, func(_ [2]string, s *keptSpeed) bool { return c.call-s.used > forgetAfter })
+	maps.DeleteFunc(c.sides, func(_ sideOf, s *keptSide) bool { return c.call-s.used > forgetAfter || len(c.sides) > maxSides })
 	c.shrink()
 	<-c.turn
 }

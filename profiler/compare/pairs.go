@@ -45,6 +45,7 @@ type keptPair struct {
 	differ [2]uint64 // readings that d is of
 	d      differing
 	used   uint64
+	wanted uint64 // the call that is testing it
 }
 
 // Compare reads the runs of the directories, those that changed, and compares the pairs, whose directories must be
@@ -204,33 +205,38 @@ func (s *session) known(base, cand *loaded) *keptPair {
 
 // work fills in the speed-ups and p values, from what is kept where the readings are the same.
 func (s *session) work(ctx context.Context, jobs []*job) error {
-	var todo []func()
+	var draw, divide, test []func()
 	need := map[*kept]bool{}
-	wanted := map[*keptPair]bool{}
 	for _, j := range jobs {
 		id := [2]string{j.bases.id, j.cands.id}
 		if j.kept = s.c.speeds[id]; j.kept == nil {
 			j.kept = &keptSpeed{}
 			s.c.speeds[id] = j.kept
-			todo = append(todo, func() { j.kept.speed = stats.SpeedUp(j.bases.series(), j.cands.series()) })
-			for _, l := range slices.Concat(j.bases.runs, j.cands.runs) {
-				need[s.of[l]] = true
-			}
+			bases, cands := s.side(j.bases, stats.Base, need, &draw), s.side(j.cands, stats.Candidate, need, &draw)
+			divide = append(divide, func() { j.kept.speed = stats.Ratio(bases.medians, cands.medians) })
 		}
 		j.kept.used = s.c.call
-		if now := s.readings(j); j.verdict && j.kp.tested != now && !wanted[j.kp] {
-			wanted[j.kp] = true
-			todo = append(todo, func() { j.kp.tested, j.kp.p = now, stats.MannWhitney(j.base.m.kept, j.cand.m.kept) })
+		for _, of := range []sideOf{{j.bases.id, stats.Base}, {j.cands.id, stats.Candidate}} {
+			if k := s.c.sides[of]; k != nil {
+				k.used = s.c.call // a run that changes is compared with it again
+			}
+		}
+		if now := s.readings(j); j.verdict && j.kp.tested != now && j.kp.wanted != s.c.call {
+			j.kp.wanted = s.c.call
+			test = append(test, func() { j.kp.tested, j.kp.p = now, stats.MannWhitney(j.base.m.kept, j.cand.m.kept) })
 			need[s.of[j.base]], need[s.of[j.cand]] = true, true
 		}
 	}
 	err := readAgain(ctx, slices.Collect(maps.Keys(need)))
-	if err == nil {
-		each(ctx, len(todo), func(i int) { todo[i]() })
-		err = ctx.Err()
+	for _, work := range [][]func(){draw, divide, test} {
+		if err == nil {
+			each(ctx, len(work), func(i int) { work[i]() })
+			err = ctx.Err()
+		}
 	}
-	if err != nil {
-		clear(s.c.speeds) // some were not worked out
+	if err != nil { // some were not worked out
+		clear(s.c.speeds)
+		clear(s.c.sides)
 		return err
 	}
 	for _, j := range jobs {
@@ -239,6 +245,22 @@ func (s *session) work(ctx context.Context, jobs []*job) error {
 		}
 	}
 	return nil
+}
+
+// side is what is kept of a pool as a side of speed-ups; where it is nothing, drawing it is added to the work, and its runs to
+// those whose step times are needed.
+func (s *session) side(p *pool, side stats.Side, need map[*kept]bool, draw *[]func()) *keptSide {
+	of := sideOf{p.id, side}
+	k := s.c.sides[of]
+	if k == nil {
+		k = &keptSide{}
+		s.c.sides[of] = k
+		*draw = append(*draw, func() { k.medians = stats.Resample(p.series(), side) })
+		for _, l := range p.runs {
+			need[s.of[l]] = true
+		}
+	}
+	return k
 }
 
 // readAgain brings back the step times of runs that were let go.

@@ -25,16 +25,50 @@ func BlockLength(n int) int {
 // percentile interval by moving-block bootstrap (2000 draws, deterministic). Each side is one or
 // more runs of step times; from three repeats on, runs are resampled before their blocks.
 func SpeedUp(base, candidate [][]float64) Interval {
-	value := Median(slices.Concat(base...)).Value / Median(slices.Concat(candidate...)).Value
-	out := Interval{value, math.NaN(), math.NaN()}
-	b, c := newResampler(base), newResampler(candidate)
-	if b == nil || c == nil {
+	return Ratio(Resample(base, Base), Resample(candidate, Candidate))
+}
+
+// Side of a speed-up. Each has random numbers of its own, so that what is drawn for one does not go with
+// what is drawn for the other.
+type Side uint64
+
+// Sides of a speed-up.
+const (
+	Base      Side = 0x626f6f7374
+	Candidate Side = 0x747569
+)
+
+// Medians are the median of runs and those of what was drawn from them: a side of a speed-up, which serves for all
+// speed-ups that the runs are that side of. Nothing in it changes.
+type Medians struct {
+	value float64
+	drawn []float64 // nil: too few values to draw from
+}
+
+// Resample draws one side of a speed-up, as SpeedUp says.
+func Resample(runs [][]float64, side Side) *Medians {
+	m := &Medians{value: Median(slices.Concat(runs...)).Value}
+	r := newResampler(runs)
+	if r == nil {
+		return m
+	}
+	rng := rand.New(rand.NewPCG(uint64(side), draws))
+	m.drawn = make([]float64, draws)
+	for i := range m.drawn {
+		m.drawn[i] = r.median(rng)
+	}
+	return m
+}
+
+// Ratio is the speed-up of two sides.
+func Ratio(base, candidate *Medians) Interval {
+	out := Interval{base.value / candidate.value, math.NaN(), math.NaN()}
+	if base.drawn == nil || candidate.drawn == nil {
 		return out
 	}
-	rng := rand.New(rand.NewPCG(0x626f6f7374, 0x747569))
 	ratios := make([]float64, draws)
 	for i := range ratios {
-		ratios[i] = b.median(rng) / c.median(rng)
+		ratios[i] = base.drawn[i] / candidate.drawn[i]
 	}
 	slices.Sort(ratios)
 	tail := (1 - confidence) / 2
