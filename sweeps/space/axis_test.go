@@ -118,7 +118,7 @@ func TestMalformedAxes(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%q: %v\nwant %s", tc.text, err, tc.want)
 		}
-		if took := time.Since(began); took > 50*time.Millisecond {
+		if took := time.Since(began); took > time.Second {
 			t.Errorf("%q took %v", tc.text, took)
 		}
 	}

@@ -230,18 +230,18 @@ func (b *brute) judge(s solution) {
 	}
 }
 
-// verdicts remembers what Validate says: it searches for ways out, which takes long.
+// verdicts remembers what was said of an experiment.
 var verdicts = map[string]experiment.Violation{}
 
+// verdict is the first rule that an experiment breaks, its memory as a plan has it.
 func verdict(e experiment.Experiment, m planner.Machine) (experiment.Violation, bool) {
 	key := fmt.Sprint(m.MemBytes, string(e.TOML()))
 	v, known := verdicts[key]
 	if !known {
-		for _, w := range planner.Check(e, m) {
-			if !w.Warning {
-				v = w
-				break
-			}
+		if all := e.Broken(experiment.Machine{}); len(all) > 0 {
+			v = all[0]
+		} else if p, err := planner.New(e, m); err != nil || !p.Fits {
+			v = experiment.Violation{Key: "size", Rule: experiment.RuleMemory, Reason: "the run needs"}
 		}
 		verdicts[key] = v
 	}

@@ -20,6 +20,7 @@ func ID(e experiment.Experiment) string {
 // idWriter makes many IDs. Its zero value is ready.
 type idWriter struct {
 	keys []experiment.Key
+	e    experiment.Experiment // the one at hand
 	text []byte
 }
 
@@ -31,12 +32,12 @@ func (w *idWriter) id(e experiment.Experiment) string {
 			}
 		}
 	}
-	e = normal(e)
+	w.e = normal(e)
 	w.text = append(w.text[:0], "point 1\n"...)
 	for _, k := range w.keys {
 		w.text = append(w.text, k.Name...)
 		w.text = append(w.text, '=')
-		w.text = append(w.text, k.Get(&e)...)
+		w.text = append(w.text, k.Get(&w.e)...)
 		w.text = append(w.text, '\n')
 	}
 	sum := sha256.Sum256(w.text)

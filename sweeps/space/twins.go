@@ -73,7 +73,7 @@ func (b *builder) twin(of int, set []Assign, opens []string) (string, error) {
 	mine := len(p.Set)
 	p.Set = append(p.Set, set...)
 	for _, key := range opens {
-		if b.p.base.Get(key) != "" {
+		if b.saidInBase(key) {
 			p.Set = append(p.Set, Assign{key, "auto"})
 		}
 	}
@@ -89,4 +89,9 @@ func (b *builder) twin(of int, set []Assign, opens []string) (string, error) {
 		return "", nil
 	}
 	return p.ID, nil
+}
+
+// saidInBase reports whether the whole space sets a key that is open otherwise.
+func (b *builder) saidInBase(key string) bool {
+	return slices.ContainsFunc(b.p.spec.Set, func(a Assign) bool { return a.Key == key && a.Value != "" && a.Value != "auto" })
 }
