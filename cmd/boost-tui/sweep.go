@@ -68,6 +68,8 @@ Keys of an experiment are set for all points as in boost-tui run.`,
 	f.register(cmd, a.in)
 	q.register(cmd)
 	f.experiment.register(cmd)
+	cmd.Flags().Lookup("name").Usage = "what to call the sweep"
+	cmd.Flags().Lookup("tags").Usage = "words to find its runs by, separated by commas"
 	cmd.AddCommand(newSweepStatus(a), newSweepList(a), newSweepResults(a), newSweepPause(a), newSweepResume(a), newSweepGrow(a),
 		newSweepOrder(a), newSweepFirst(a), newSweepSkip(a), newSweepRetry(a))
 	return cmd

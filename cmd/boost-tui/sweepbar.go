@@ -34,26 +34,29 @@ type sweepBar struct {
 // barEvery is how often the line is drawn anew.
 const barEvery = 300 * time.Millisecond
 
-// showSweep draws the progress of a sweep until stop is called.
+// showSweep draws the progress of a sweep until stop is called. A sweep that is interrupted takes a moment to end its runs.
 func (a *app) showSweep(ctx context.Context, s *runner.Store, sw *sweeps.Sweep) (stop func()) {
 	b := &sweepBar{out: a.err, on: isTerminal(a.err), follow: sw.Follow(), runs: s, cache: results.NewCache(), told: map[string]sweeps.Status{}}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // an interrupted sweep takes a moment to end its runs
+	show, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
 		tick := time.NewTicker(barEvery)
 		defer tick.Stop()
-		b.look(ctx, true)
-		for {
+		interrupted := ctx.Done()
+		for first := true; show.Err() == nil; first = false {
+			b.look(show, first)
 			select {
-			case <-ctx.Done():
-				b.look(ctx, false)
+			case <-show.Done():
+			case <-interrupted:
+				interrupted = nil
 				b.clear()
-				return
+				fmt.Fprintln(b.out, "interrupted; a second time ends the command at once")
 			case <-tick.C:
-				b.look(ctx, false)
 			}
 		}
+		b.look(show, false)
+		b.clear()
 	}()
 	return func() {
 		cancel()

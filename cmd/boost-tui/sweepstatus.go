@@ -181,7 +181,7 @@ func (a *app) printSweepStatus(st *sweeps.State, est results.Estimate) error {
 	line("queue", optionWords(st.Options))
 	line("worked", fmt.Sprintf("%s, %s device hours", format.Duration(st.Worked), format.Digits(st.DeviceHours)))
 	if len(st.Queue) > 0 {
-		line("left", est.String())
+		line("estimate", est.String())
 	}
 	if st.BadLines > 0 {
 		line("journal", fmt.Sprintf("%d lines cannot be read and were skipped", st.BadLines))
