@@ -73,6 +73,10 @@ func (l *line) encode() ([]byte, error) {
 // parseLine decodes a line. A line that says it is of a newer schema is runner.ErrNewerSchema, whatever else it holds.
 func parseLine(data []byte, l *line) error {
 	*l = line{}
+	if fastLine(data, l) {
+		return l.check()
+	}
+	*l = line{}
 	err := json.Unmarshal(data, l)
 	if l.Schema > Schema {
 		return newer(JournalFile, l.Schema)
@@ -80,6 +84,10 @@ func parseLine(data []byte, l *line) error {
 	if err != nil {
 		return err
 	}
+	return l.check()
+}
+
+func (l *line) check() error {
 	if l.K == "" || l.T <= 0 {
 		return errors.New("it has no kind or no time")
 	}

@@ -167,6 +167,9 @@ func (r *replay) plan(l *line) error {
 
 func (r *replay) add(n int, points []space.Point) {
 	states := make([]PointState, len(points))
+	if len(r.index) == 0 {
+		r.index = make(map[string]int, len(points))
+	}
 	r.points, r.gen, r.faults = slices.Grow(r.points, len(points)), slices.Grow(r.gen, len(points)), slices.Grow(r.faults, len(points))
 	for i, p := range points {
 		if _, there := r.index[p.ID]; there {
