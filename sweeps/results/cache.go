@@ -14,7 +14,7 @@ type Cache struct {
 	runs *compare.Cache
 
 	mu      sync.Mutex
-	points  map[string]spelled // by the point's id, which is made of its experiment
+	points  map[string]spelled // by the ids of sweep and point; that of a point is made of its experiment
 	history History
 	asked   time.Time // when history was read
 }

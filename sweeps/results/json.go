@@ -76,6 +76,47 @@ func (o *object) key(r *Row, name string) {
 	}
 }
 
+// frontJSON is Front with the points' ids.
+type frontJSON struct {
+	Metrics []string `json:"metrics"`
+	Points  []string `json:"points"`
+}
+
+// bestJSON is Best with the points' ids; absent: none is known.
+type bestJSON struct {
+	Size        string `json:"size"`
+	Points      int    `json:"points"`
+	Metric      string `json:"metric"`
+	Fastest     string `json:"fastest,omitempty"`
+	LowestLoss  string `json:"lowest_loss,omitempty"`
+	LeastMemory string `json:"least_memory,omitempty"`
+}
+
+// MarshalJSON adds what stands out: the Pareto front and the best of each size, as ids of points.
+func (t *Table) MarshalJSON() ([]byte, error) {
+	type plain Table // without this method
+	id := func(i int) string {
+		if i < 0 {
+			return ""
+		}
+		return t.Rows[i].Point
+	}
+	f := t.Pareto()
+	front := frontJSON{f.Metrics, []string{}}
+	for _, i := range f.Points {
+		front.Points = append(front.Points, id(i))
+	}
+	best := []bestJSON{}
+	for _, b := range t.BestPerSize() {
+		best = append(best, bestJSON{b.Size, b.Points, b.Metric, id(b.Fastest), id(b.LowestLoss), id(b.LeastMemory)})
+	}
+	return json.Marshal(struct {
+		*plain
+		Pareto frontJSON  `json:"pareto"`
+		Best   []bestJSON `json:"best"`
+	}{(*plain)(t), front, best})
+}
+
 // MarshalJSON writes the row flat: the run, every axis under its key, then the figures under the names of Metrics but
 // for speed-ups, which are objects, and the parts of a step, which are in breakdown.
 func (r *Row) MarshalJSON() ([]byte, error) {

@@ -45,20 +45,24 @@ func Measure(ctx context.Context, runs *runner.Store, st *sweeps.State, cache *C
 func newRow(runs *runner.Store, st *sweeps.State, p *sweeps.PointState, cache *Cache) *Row {
 	r := &Row{Point: p.ID, Label: p.Label, Twin: p.Twin, Status: p.Status, Cause: p.Cause, Partial: p.Status == sweeps.Running,
 		Ranks: p.Ranks, Steps: p.Steps, Attempts: len(p.Attempts), axes: st.Axes}
-	e, err := cache.point(p.ID, func() (experiment.Experiment, error) { return p.Experiment(st.Base) })
+	e, err := cache.point(st.ID+"/"+p.ID, func() (experiment.Experiment, error) { return p.Experiment(st.Base) })
 	r.describe(e.Experiment)
 	r.configuration = e.configuration
 	if err != nil {
 		r.Err = err
 	}
+	id := p.Run()
 	if n := len(p.Attempts); n > 0 {
 		last := p.Attempts[n-1]
 		r.Rule, r.Seconds = last.Rule, last.Seconds
 		if r.Cause == "" {
 			r.Cause = last.Cause
 		}
+		if p.Status == sweeps.Running {
+			id = last.Run // which may be about to be created: the one before it does not count
+		}
 	}
-	if id := p.Run(); id != "" && p.Status != sweeps.Queued { // a queued point's last run is one that does not count
+	if id != "" && p.Status != sweeps.Queued { // a queued point's last run is one that does not count
 		if filepath.Base(id) != id || !filepath.IsLocal(id) || id == "." {
 			r.Err = errors.Join(r.Err, fmt.Errorf("the journal names a run %q, which cannot be one", id))
 			return r

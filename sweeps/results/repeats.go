@@ -85,7 +85,7 @@ func (f Front) Note() string {
 	for _, m := range f.Metrics {
 		of = append(of, titles[m])
 	}
-	return "On the front of " + strings.Join(of, ", ") + ": no other point is better in one of them and as good in the others. Repeats count once, by their medians."
+	return "On the front of " + strings.Join(of, ", ") + ": no other of these points is better in one of them and as good in the others. Repeats count once, by their medians."
 }
 
 // Pareto is the front of step time, memory and loss among the finished rows that have all three. Repeats count once,
@@ -97,8 +97,11 @@ func (t *Table) Pareto() Front {
 		m, _ := MetricOf(n)
 		ms = append(ms, m)
 	}
-	var figures [][]float64
-	var of []group
+	type ranked struct {
+		group
+		v []float64
+	}
+	var all, front []ranked
 	for _, g := range t.groups(t.finished(func(*Row) bool { return true })) {
 		var v []float64
 		for _, m := range ms {
@@ -110,12 +113,15 @@ func (t *Table) Pareto() Front {
 			f.Left += len(g.rows)
 			continue
 		}
-		figures, of = append(figures, v), append(of, g)
+		all = append(all, ranked{g, v})
 	}
-	f.Ranked = len(of)
-	for i, g := range of {
-		if !slices.ContainsFunc(figures, func(o []float64) bool { return dominates(o, figures[i]) }) {
-			f.Points = append(f.Points, g.rows...)
+	f.Ranked = len(all)
+	// In this order whatever beats a point comes before it, and so does something on the front that does.
+	slices.SortStableFunc(all, func(a, b ranked) int { return slices.Compare(a.v, b.v) })
+	for _, r := range all {
+		if !slices.ContainsFunc(front, func(o ranked) bool { return dominates(o.v, r.v) }) {
+			front = append(front, r)
+			f.Points = append(f.Points, r.rows...)
 		}
 	}
 	slices.Sort(f.Points)

@@ -40,6 +40,12 @@ func TestJSON(t *testing.T) {
 	if p := top["pruned"].([]any)[0].(map[string]any); p["point"] != "tp 3" || p["reason"] != "tp 3 does not divide 4 heads" {
 		t.Errorf("pruned %v", p)
 	}
+	if best := top["best"].([]any)[0].(map[string]any); best["size"] != "tiny" || best["fastest"] == nil || best["lowest_loss"] != "full1" {
+		t.Errorf("best %v", best)
+	}
+	if front := top["pareto"].(map[string]any); len(front["points"].([]any)) == 0 || front["metrics"].([]any)[0] != "step_time_median" {
+		t.Errorf("front %v", front)
+	}
 	full, btp := rows[0], rows[2]
 	for name, want := range map[string]any{"scheme": "btp", "tp": 1.0, "rank": 32.0, "variant": "cola", "size": "tiny", "state": "finished", "point": "btp1-32",
 		"steps_planned": 150.0, "steps_done": 150.0, "comm_bytes_per_step": 7000.0, "attempts": 1.0} {
@@ -172,6 +178,11 @@ func TestLive(t *testing.T) {
 	}
 	if r[4].Run != "" || r[4].Figures.StepTimeMedian != nil || r[4].Attempts != 1 {
 		t.Errorf("queued again: %+v", r[4])
+	}
+	// Another attempt whose run is about to be created has no figures: those of the lost run do not count.
+	p[4].Status, p[4].Attempts = sweeps.Running, append(p[4].Attempts, sweeps.Attempt{N: 2})
+	if r := f.measure(c).Rows[4]; r.Run != "" || r.VsFull != nil || r.Attempts != 2 || !r.Partial {
+		t.Errorf("begun again: %+v", r)
 	}
 	// The run goes on, and ends before the journal says so.
 	writeRun(t, r[1].Dir, r[1].Experiment, dose{steps: 150, wall: 0.31, loss: 2, status: sweeps.Finished}, f.clock, 9)
