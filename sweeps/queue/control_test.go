@@ -210,14 +210,14 @@ func TestAtOnce(t *testing.T) {
 func TestMemory(t *testing.T) {
 	b := points(t, 4, func(o *sweeps.Options) { o.AtOnce = 4 })
 	b.fakes("1 long", "2 long")
-	half := availableBytes(t) * 45 / 100
+	half := availableBytes(t) * 40 / 100
 	b.o.Prepare = func(e experiment.Experiment) (experiment.Experiment, runner.LaunchOptions, error) {
 		return e, runner.LaunchOptions{Predicted: &runner.Predicted{MemBytes: half}}, nil
 	}
 	wait := b.begin(t.Context())
 	st := b.eventually("two runs", running(2))
 	time.Sleep(2 * lookEvery)
-	if st = b.state(); !running(2)(st) {
+	if st := b.state(); !running(2)(st) {
 		t.Fatalf("%d running: a third has no memory", st.Count(sweeps.Running))
 	}
 	in, err := b.runs.Load(seed(st, 1).Run())

@@ -17,12 +17,14 @@ import (
 	"time"
 
 	"boost-tui/experiment"
+	"boost-tui/kernels/cpu"
 	"boost-tui/planner"
 	"boost-tui/profiler/record"
 	"boost-tui/runner"
 	"boost-tui/runner/protocol"
 	"boost-tui/sweeps"
 	"boost-tui/sweeps/space"
+	"boost-tui/trainer"
 )
 
 // TestMain lets the test binary play all roles: `agent`, `rank` (a fake one, which does what the file fakes in the
@@ -31,7 +33,11 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
 		case "agent":
-			exit(runner.Agent(context.Background(), runner.AgentOptions{Dir: os.Args[3], Version: "test"}))
+			o := runner.AgentOptions{Dir: os.Args[3], Version: "test"}
+			if os.Getenv(envReal) != "" {
+				o.NewSegment = cpu.NewSegment
+			}
+			exit(runner.Agent(context.Background(), o))
 		case "rank":
 			exit(fakeRank())
 		case "engine":
@@ -42,6 +48,9 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(m.Run())
 }
+
+// envReal makes ranks train. Its name is of those that ranks inherit.
+const envReal = "BOOST_TEST_REAL"
 
 func exit(err error) {
 	if err != nil {
@@ -71,6 +80,9 @@ func fakeRank() error {
 	s, err := protocol.ReadSpec(os.Stdin)
 	if err != nil {
 		return err
+	}
+	if os.Getenv(envReal) != "" {
+		return trainer.Run(context.Background(), s, os.Stdin)
 	}
 	in, err := runner.Read(s.RunDir)
 	if err != nil {
@@ -211,17 +223,25 @@ func pointsIn(t *testing.T, root string, n int, change func(*sweeps.Options)) *b
 		change(&o)
 	}
 	file, x := b.space(1, n)
+	b.create(file, x, o)
+	return b
+}
+
+// create makes the sweep.
+func (b *bed) create(file space.File, x *space.Expansion, o sweeps.Options) {
+	t := b.t
+	t.Helper()
 	var err error
 	if b.sweep, err = sweeps.OpenFolder(b.runs).Create(file, x, o, nil); err != nil {
 		t.Fatal(err)
 	}
+	root := b.runs.Root
 	t.Cleanup(func() {
 		for _, pid := range processes(root) {
 			t.Logf("process %d was left over", pid)
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 	})
-	return b
 }
 
 // space is the points of some seeds.
