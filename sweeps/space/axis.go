@@ -1,6 +1,7 @@
 package space
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,7 +18,8 @@ import (
 //	rank=32,64 if scheme=="btp" an axis that is there only under a condition
 //
 // The ranges are lo..hi (steps of 1), lo..hi+step, lo..hi*factor, lo..hi/n and lo..hi/nlog, for keys that are numbers;
-// a list may hold ranges between its values. The error names what is wrong and what is allowed.
+// a list may hold ranges between its values. The error names what is wrong and what is allowed, of the values and of the
+// condition (a line each).
 func ParseAxis(text string) (Axis, error) {
 	keys, rest, ok := strings.Cut(text, "=")
 	if !ok || strings.TrimSpace(keys) == "" {
@@ -35,6 +37,11 @@ func ParseAxis(text string) (Axis, error) {
 		names = append(names, strings.TrimSpace(k))
 	}
 	a, err := axisOf(names, rest)
+	if when != "" {
+		if _, wrong := compile(when); wrong != nil {
+			err = errors.Join(err, fmt.Errorf("condition %w", wrong))
+		}
+	}
 	if err != nil {
 		return Axis{}, fmt.Errorf("axis %s: %w", quoted(text), err)
 	}

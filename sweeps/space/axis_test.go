@@ -110,6 +110,8 @@ func TestMalformedAxes(t *testing.T) {
 		{"lr=0..1e300", "1e+300 values are more"},
 		{"lr=1e-300..1e300*1.0000000001", "values are more"},
 		{"rank=32 if ", "nothing stands behind if"},
+		{"rank=32 if tp >", "condition \"tp >\", column 4: unexpected token EOF"},
+		{"tq=32 if tp >", "key \"tq\" is unknown; nearest: tp\ncondition \"tp >\""},
 		{"data=a\x00b", "holds control characters"},
 		{"tp=1\n2", "the values stand on one line"},
 	} {
