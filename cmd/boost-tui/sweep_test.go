@@ -23,6 +23,7 @@ func TestSweepRefusesAtOnceAndSaysWhy(t *testing.T) {
 		return path
 	}
 	bad := file("bad.toml", "twins = 3\norder = \"fastest\"\n[set]\nsteps = \"many\"\n[axes]\nrnk = [1]\n")
+	lone := file("lone.toml", "[train]\nsteps = 3\n")
 	torn := file("torn.toml", "[axes\n")
 	for _, c := range []struct {
 		args []string
@@ -32,6 +33,7 @@ func TestSweepRefusesAtOnceAndSaysWhy(t *testing.T) {
 		{[]string{"statsu"}, []string{"no file", "nearest: boost-tui sweep status"}},
 		{[]string{"nowhere.toml"}, []string{"nowhere.toml", "--axis"}},
 		{[]string{bad}, []string{"twins", "order", "steps", "rnk", "rank"}},
+		{[]string{lone}, []string{"file of an experiment", "--config"}},
 		{[]string{torn}, []string{"torn.toml:2"}},
 		{[]string{"--axis", "rnk=1,2"}, []string{"rnk", "rank"}},
 		{[]string{"--axis", "tp"}, []string{"tp=1,2"}},

@@ -28,7 +28,13 @@ func (a *app) findSweep(ctx context.Context, args []string) (*runner.Store, *swe
 		}
 		return nil, nil, usagef("no sweeps in %s; `boost-tui sweep --axis KEY=VALUES` makes one", s.Root)
 	}
-	sw, err := folder.Find(all[len(all)-1].ID)
+	latest := all[len(all)-1]
+	for _, in := range all {
+		if in.Err == nil && (latest.Err != nil || in.Created.After(latest.Created)) {
+			latest = in
+		}
+	}
+	sw, err := folder.Find(latest.ID)
 	return s, sw, err
 }
 

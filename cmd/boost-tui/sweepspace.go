@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"boost-tui/experiment"
 	"boost-tui/sweeps/space"
 )
 
@@ -54,6 +55,9 @@ func (f *spaceFlags) file(args []string) (space.File, error) {
 			return file, usagef("sweep file: %w; a sweep is made of a FILE.toml or of --axis flags (boost-tui sweep --help)", err)
 		}
 		if file, err = space.ParseTOML(data, name); err != nil {
+			if _, wrong := experiment.ParseTOML(data, name); wrong == nil {
+				return file, usagef("%s is the file of an experiment: give it with --config, and the axes with --axis or in a sweep's file", name)
+			}
 			errs = append(errs, err)
 		}
 	}

@@ -127,11 +127,11 @@ func (a *app) printSweeps(all []sweeps.Info) error {
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "SWEEP\tSTATE\tPOINTS\tSTARTED\tNAME")
 	for _, in := range all {
-		state := string(in.Phase)
 		if in.Err != nil {
-			state = "(" + short(runner.Clean(in.Err.Error()), shortError) + ")"
+			fmt.Fprintf(w, "%s\t(%s)\t-\t-\t-\n", in.ID, short(runner.Clean(in.Err.Error()), shortError))
+			continue
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", in.ID, state, countWords(in.Counts, in.Points), format.When(in.Created, time.Now()), runner.Clean(in.Name))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", in.ID, in.Phase, countWords(in.Counts, in.Points), format.When(in.Created, time.Now()), runner.Clean(in.Name))
 	}
 	return w.Flush()
 }
