@@ -1,7 +1,9 @@
 package compare
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -220,4 +222,79 @@ func TestCacheLetsStepTimesGo(t *testing.T) {
 	fresh, err := NewCache().Compare(t.Context(), dirs, []Pair{{dirs[1], dirs[2]}})
 	ok(t, err)
 	equal(t, "read again", got, fresh)
+}
+
+// A run that goes on and takes long to read is put off; its end is not.
+func TestCachePutsSlowRunsOff(t *testing.T) {
+	root := t.TempDir()
+	write := func(steps int) string {
+		return spec{id: "a", variant: "cola", scheme: "btp", steps: steps, wallNanos: 1e8}.write(t, root)
+	}
+	dir := write(40)
+	c := NewCache()
+	steps := func() int {
+		t.Helper()
+		got, err := c.Compare(t.Context(), []string{dir}, nil)
+		ok(t, err)
+		return got.Runs[0].Steps
+	}
+	steps()
+	grow := func(n int) { ok(t, os.RemoveAll(dir)); write(n) }
+	grow(50)
+	if n := steps(); n != 50 {
+		t.Errorf("%d steps of a run that is read at once", n)
+	}
+	c.runs[dir].took = time.Hour
+	grow(60)
+	if n := steps(); n != 50 {
+		t.Errorf("%d steps: it was not put off", n)
+	}
+	ok(t, os.WriteFile(filepath.Join(dir, "result.json"), []byte(`{"schema":1,"state":"finished"}`), 0o644))
+	if n := steps(); n != 60 {
+		t.Errorf("%d steps once it is over", n)
+	}
+}
+
+// A run of the store that nobody compares slows others as well, as long as it is there.
+func TestCacheSeesRunsBeside(t *testing.T) {
+	root := t.TempDir()
+	began := time.Now().Add(-time.Hour)
+	full := spec{id: "a", variant: "full", scheme: "full-rank", steps: 200, wallNanos: 300e6, began: began}.write(t, root)
+	other := spec{id: "b", variant: "cola", scheme: "btp", steps: 200, wallNanos: 150e6, began: began.Add(20 * time.Second)}.write(t, root)
+	ok(t, os.Chtimes(filepath.Join(other, "run.json"), began, began))
+	c := NewCache()
+	for _, want := range []int{1, 1, 0} {
+		if want == 0 {
+			ok(t, os.RemoveAll(other))
+		}
+		got, err := c.Compare(t.Context(), []string{full}, nil)
+		ok(t, err)
+		if n := len(got.Runs[0].Overlapped); n != want {
+			t.Errorf("%d runs beside it, want %d", n, want)
+		}
+	}
+}
+
+// What is broken off leaves a cache that works.
+func TestCacheIsBrokenOff(t *testing.T) {
+	dirs := three(t, t.TempDir())
+	pairs := []Pair{{dirs[0], dirs[2]}}
+	c := NewCache()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := c.Compare(ctx, dirs, pairs); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	got, err := c.Compare(t.Context(), dirs, pairs)
+	ok(t, err)
+	if s := got.Pairs[0].Speedup; s == nil || s.Verdict != "faster" {
+		t.Errorf("%+v", s)
+	}
+	for range forgetAfter + 1 {
+		_, err = c.Compare(t.Context(), dirs[:1], nil)
+		ok(t, err)
+	}
+	if len(c.runs) != 1 || len(c.speeds) != 0 || len(c.sides) != 0 {
+		t.Errorf("it keeps %d runs, %d speed-ups, %d sides", len(c.runs), len(c.speeds), len(c.sides))
+	}
 }
