@@ -409,3 +409,37 @@ func TestSpawnFails(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestReplacedProgram: when the file of the program is replaced, no further run is started: it would be of another one.
+func TestReplacedProgram(t *testing.T) {
+	b := points(t, 3, nil)
+	b.fakes("1 long")
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := t.TempDir() + "/program"
+	if err := os.WriteFile(own, data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := Spawn(t.Context(), b.sweep, own); err != nil {
+		t.Fatal(err)
+	}
+	run := seed(b.eventually("a run", running(1)), 1).Run()
+	if err := errors.Join(os.WriteFile(own+".new", data, 0o700), os.Rename(own+".new", own)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := runner.Cancel(t.Context(), b.runs, run, "by ada"); err != nil {
+		t.Fatal(err)
+	}
+	if err := Watch(t.Context(), b.sweep, nil); err != nil {
+		t.Fatal(err)
+	}
+	if st := b.state(); st.Phase != sweeps.PhaseStopped || !strings.Contains(st.Cause, "was replaced") || st.Count(sweeps.Queued) != 2 {
+		t.Errorf("%s: %s, %d queued", st.Phase, st.Cause, st.Count(sweeps.Queued))
+	}
+}

@@ -58,6 +58,9 @@ const (
 // cause of the context when that ends, sweeps.ErrDeleted and sweeps.ErrLost when the sweep is no longer its own, and
 // otherwise what keeps it from going on.
 func Run(ctx context.Context, s *sweeps.Sweep, o Options) error {
+	if own, err := runner.Binary(); err == nil && own == o.Binary {
+		o.Binary = "" // then Launch notices when the file is replaced: the runs of a sweep should be of one program
+	}
 	for {
 		if err := sitting(ctx, s, o); err != nil {
 			return err
