@@ -143,7 +143,7 @@ func (r *Row) marked(v *Versus) string {
 	case v.Overlapped:
 		s = "! " + s
 	}
-	if v.Partial {
+	if v.Partial && v.Run != r.Run {
 		s += " …"
 	}
 	return s
