@@ -87,6 +87,9 @@ func someSpace(cmd *cobra.Command, args []string) error {
 	if _, err := os.Stat(word); word == "-" || !errors.Is(err, fs.ErrNotExist) || strings.ContainsAny(word, "./") {
 		return nil
 	}
+	if word == "on" || word == "off" {
+		return usagef("there is no file %q; a switch takes its word behind =, as in --stop-slower=%s", word, word)
+	}
 	var names []string
 	for _, c := range cmd.Commands() {
 		names = append(names, c.Name())

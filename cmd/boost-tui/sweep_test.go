@@ -31,6 +31,7 @@ func TestSweepRefusesAtOnceAndSaysWhy(t *testing.T) {
 	}{
 		{[]string{}, []string{"needs axes", "--axis tp=1,2"}},
 		{[]string{"statsu"}, []string{"no file", "nearest: boost-tui sweep status"}},
+		{[]string{"--axis", "tp=1,2", "--stop-slower", "off"}, []string{"--stop-slower=off"}},
 		{[]string{"nowhere.toml"}, []string{"nowhere.toml", "--axis"}},
 		{[]string{bad}, []string{"twins", "order", "steps", "rnk", "rank"}},
 		{[]string{lone}, []string{"file of an experiment", "--config"}},
