@@ -32,7 +32,9 @@ func (h *Hold) beat(ctx context.Context) {
 			h.lose()
 			return
 		}
-		_ = touch(h.sweep.Dir) // a disk that is full for a moment; the next one may succeed
+		// A disk may be in trouble for a moment; the next one may succeed. It is never made anew: somebody who deletes
+		// the sweep meanwhile would find his folder not empty.
+		_ = touch(h.sweep.Dir, 0)
 	}
 }
 
@@ -56,8 +58,8 @@ func (h *Hold) mine() bool {
 
 // touch renews the heartbeat. The file system of the sweep sets the time, so that hosts need not agree on theirs more
 // than they do with it.
-func touch(dir string) error {
-	f, err := regular.OpenFile(filepath.Join(dir, HeartbeatFile), os.O_WRONLY|os.O_CREATE, protocol.FileMode)
+func touch(dir string, flag int) error {
+	f, err := regular.OpenFile(filepath.Join(dir, HeartbeatFile), os.O_WRONLY|flag, protocol.FileMode)
 	if err != nil {
 		return fmt.Errorf("heartbeat: %w", err)
 	}

@@ -138,7 +138,7 @@ func (h *Hold) enter(before presence) error {
 	if err := writeReserve(h.sweep.Dir); err != nil {
 		return full(err)
 	}
-	if err := touch(h.sweep.Dir); err != nil { // before holder.json, so that there is never one without the other
+	if err := touch(h.sweep.Dir, os.O_CREATE); err != nil { // before holder.json, so that there is never one without the other
 		return full(err)
 	}
 	if err := protocol.WriteFile(filepath.Join(h.sweep.Dir, HolderFile), append(data, '\n')); err != nil {

@@ -23,7 +23,7 @@ func writeHolder(t *testing.T, s *Sweep, p runner.Process, age time.Duration) {
 	data, err := json.Marshal(holder{Schema: Schema, Process: p})
 	must(t, err)
 	must(t, os.WriteFile(filepath.Join(s.Dir, HolderFile), data, 0o600))
-	must(t, touch(s.Dir))
+	must(t, touch(s.Dir, os.O_CREATE))
 	at := time.Now().Add(-age)
 	must(t, os.Chtimes(filepath.Join(s.Dir, HeartbeatFile), at, at))
 }

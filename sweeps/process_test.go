@@ -239,7 +239,7 @@ func work(dir string, n int) error {
 // TestKilledAgainAndAgain kills whoever looks after the sweep at random moments. In the end every point has finished
 // once, nothing that was written is lost, and the time that was worked is about the time it took.
 func TestKilledAgainAndAgain(t *testing.T) {
-	const points = 60
+	const points = 100
 	s := create(t, points)
 	random := rand.New(rand.NewPCG(7, 7))
 	began := time.Now()
@@ -250,13 +250,12 @@ func TestKilledAgainAndAgain(t *testing.T) {
 			t.Fatal("no end")
 		}
 		cmd, lines := program(t, "work", s.Dir, n)
-		stop := time.After(time.Duration(20+random.IntN(120)) * time.Millisecond)
-		for open := true; open; {
-			select {
-			case <-stop:
-				kills++
+		left := 1 + random.IntN(14) // runs until it is killed, at some moment of the next
+		for range lines {
+			if left--; left == 0 {
+				time.Sleep(time.Duration(random.IntN(3000)) * time.Microsecond)
 				must(t, cmd.Process.Kill())
-			case _, open = <-lines:
+				kills++
 			}
 		}
 		st := load(t, s)
