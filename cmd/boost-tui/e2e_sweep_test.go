@@ -382,6 +382,32 @@ func TestRmOfASweepsRun(t *testing.T) {
 	}
 }
 
+// Started in several terminals at once, a sweep is one, and each command ends with its table.
+func TestSweepStartedAtOnce(t *testing.T) {
+	p := newProgram(t)
+	args := quickSweep("--axis", "seed=1..3", "--steps", "20", "--json")
+	tables := make([]sweepTable, 3)
+	var wg sync.WaitGroup
+	for i := range tables {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			cmd := p.command(args...)
+			out, err := cmd.Output()
+			if err != nil || json.Unmarshal(out, &tables[i]) != nil {
+				t.Errorf("%v: %s", err, out)
+			}
+		}()
+	}
+	wg.Wait()
+	for _, table := range tables {
+		if table.ID != tables[0].ID || table.State != "finished" || len(table.Rows) != 3 {
+			t.Errorf("%s is %s with %d rows", table.ID, table.State, len(table.Rows))
+		}
+	}
+	p.exactlyOnce(tables[0].ID, p.planned(quickSweep("--axis", "seed=1..3", "--steps", "20")...))
+}
+
 // A sweep that was left to itself outlives the terminal that it was started in.
 func TestDetachedSweepOutlivesItsTerminal(t *testing.T) {
 	p := newProgram(t)

@@ -195,21 +195,24 @@ func (a *app) startSweep(ctx context.Context, file space.File, x *space.Expansio
 	return a.lookAfter(ctx, s, sw)
 }
 
+// createOrFind gives the unfinished sweep over the same space, ready to go on, or a new one.
 func (a *app) createOrFind(ctx context.Context, s *runner.Store, file space.File, x *space.Expansion, q queueFlags, o startFlags) (*sweeps.Sweep, error) {
 	folder := sweeps.OpenFolder(s)
-	if !o.fresh {
-		sw, found, err := folder.Same(file.Spec.Key())
-		if err != nil {
-			return nil, err
-		}
-		if found {
-			a.note("sweep %s goes on; --new makes another of the same space", sw.ID)
-			return sw, resume(ctx, sw, func(o sweeps.Options) sweeps.Options { return q.over(fileOptions(o, file)) })
-		}
+	over := func(o sweeps.Options) sweeps.Options { return q.over(fileOptions(o, file)) }
+	var sw *sweeps.Sweep
+	var err error
+	made := true
+	if o.fresh {
+		sw, err = folder.Create(file, x, over(sweeps.DefaultOptions()), os.Args)
+	} else {
+		sw, made, err = folder.SameOrCreate(file, x, over(sweeps.DefaultOptions()), os.Args)
 	}
-	sw, err := folder.Create(file, x, q.over(fileOptions(sweeps.DefaultOptions(), file)), os.Args)
 	if err != nil {
 		return nil, err
+	}
+	if !made {
+		a.note("sweep %s goes on; --new makes another of the same space", sw.ID)
+		return sw, resume(ctx, sw, over)
 	}
 	a.note("sweep %s in %s: %s", sw.ID, sw.Dir, summary(x))
 	return sw, nil
