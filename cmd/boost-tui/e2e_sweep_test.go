@@ -137,6 +137,11 @@ func (p program) resultsInEveryForm(table sweepTable) {
 		t.Errorf("over a file: exit %d, %s", r.code, r.err)
 	}
 	p.want(exitOK, "sweep", "results", "--csv", "--to", to, "--force")
+	var wrote exported
+	oneJSON(t, p.want(exitOK, "sweep", "results", "--json", "--to", to+".json").stdout, &wrote)
+	if data, err := os.ReadFile(to + ".json"); err != nil || len(wrote.Files) != 1 || !bytes.Contains(data, []byte(table.ID)) {
+		t.Errorf("%v, %v: %s", wrote, err, data)
+	}
 	for _, c := range []struct{ args, want string }{
 		{"", "btp"}, {"--sort vs_full", "btp"}, {"--markdown", "| "}, {"--filter scheme=btp", "btp"}, {"--heat tp,rank", "64"},
 		{"--heat tp,rank --metric vs_full --filter scheme=btp", "64"}, {"--pareto", "tp"}, {"--best", "tp"},

@@ -65,7 +65,7 @@ speed-ups over its own full-rank and vanilla twins, loss, memory, bytes. It can 
 	flags.StringVar(&f.metric, "metric", results.StepTime, "`COLUMN` of the heat map")
 	flags.BoolVar(&f.csv, "csv", false, "one row per run, every axis and metric a column")
 	flags.BoolVar(&f.markdown, "markdown", false, "a table in Markdown")
-	flags.StringVar(&f.to, "to", "", "write into this `FILE`")
+	flags.StringVar(&f.to, "to", "", "write into this `FILE` and print its name")
 	flags.BoolVar(&f.force, "force", false, "replace the file where it is there")
 	return cmd
 }
@@ -134,8 +134,23 @@ func rows(t *results.Table, keep []int) *results.Table {
 	return t.Filter(func(r *results.Row) bool { return kept[r] })
 }
 
-// printResults prints the table in the form that was asked for.
+// printResults prints the table in the form that was asked for, or writes it into a file.
 func (a *app) printResults(t *results.Table, f resultFlags) error {
+	text, err := a.resultText(t, f)
+	switch {
+	case err != nil:
+		return err
+	case f.to != "":
+		return a.toFile(f.to, text, f.force)
+	}
+	if _, err := a.out.Write(text); err != nil {
+		return fmt.Errorf("write to stdout: %w", err)
+	}
+	return nil
+}
+
+// resultText is the table in the form that was asked for.
+func (a *app) resultText(t *results.Table, f resultFlags) ([]byte, error) {
 	var text bytes.Buffer
 	var err error
 	switch {
@@ -143,16 +158,16 @@ func (a *app) printResults(t *results.Table, f resultFlags) error {
 		x, y, _ := strings.Cut(f.heat, ",")
 		h, err := t.Heat(x, y, f.metric)
 		if err != nil {
-			return usage(err)
+			return nil, usage(err)
 		}
 		if a.json {
-			return a.printJSON(h)
+			return jsonText(h)
 		}
 		if err := heatText(&text, h); err != nil {
-			return err
+			return nil, err
 		}
 	case a.json:
-		return a.printJSON(t)
+		return jsonText(t)
 	case f.csv:
 		err = t.CSV(&text)
 	case f.markdown:
@@ -160,13 +175,7 @@ func (a *app) printResults(t *results.Table, f resultFlags) error {
 	default:
 		err = t.Text(&text, a.width())
 	}
-	if err != nil {
-		return fmt.Errorf("write the results: %w", err)
-	}
-	if f.to == "" {
-		return a.print("%s", text.String())
-	}
-	return a.toFile(f.to, text.Bytes(), f.force)
+	return text.Bytes(), err
 }
 
 // printSweepTable is what a sweep ends with.
@@ -201,8 +210,10 @@ func (a *app) toFile(path string, data []byte, force bool) error {
 	if err != nil {
 		return err
 	}
-	a.note("wrote %s", path)
-	return nil
+	if a.json {
+		return a.printJSON(exported{[]string{path}})
+	}
+	return a.print("%s\n", path)
 }
 
 // heatText draws a heat map: a line for each value of y.
