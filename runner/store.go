@@ -103,54 +103,38 @@ func absoluteData(t *experiment.Train) error {
 
 // build prepares the directory under a hidden name and then gives it its own.
 func (s *Store) build(r *Run) (dir string, err error) {
-	tmp, err := os.MkdirTemp(s.Root, newPrefix+r.Launcher.mark()+"-")
-	if err != nil {
-		return "", err
-	}
-	defer func() {
+	id, err := newFolder(s.Root, r.Launcher, r.furnish, func(tmp string) (string, error) {
+		id, err := newID(r.Created, r.Experiment)
 		if err != nil {
-			err = errors.Join(err, os.RemoveAll(tmp))
-		}
-	}()
-	for _, sub := range []string{"steps", "health", "timeline", "log", filepath.Base(protocol.ExitDir(""))} {
-		if err := os.Mkdir(filepath.Join(tmp, sub), protocol.DirMode); err != nil {
 			return "", err
 		}
-	}
-	// Not zeros: a file system that compresses or leaves holes would keep nothing.
-	reserve := make([]byte, reserveBytes)
-	for i := range reserve {
-		reserve[i] = byte(i*i>>3 ^ i)
-	}
-	if err := protocol.WriteFile(filepath.Join(tmp, protocol.ReserveFile), reserve); err != nil {
-		return "", err
-	}
-	if r.After != "" {
-		if err := protocol.WriteFile(filepath.Join(tmp, protocol.WaitingFile), []byte(r.After+"\n")); err != nil {
-			return "", err
-		}
-	}
-	for range createTries {
-		if r.ID, err = newID(r.Created, r.Experiment); err != nil {
-			return "", err
-		}
+		r.ID = id
 		data, err := json.MarshalIndent(r, "", " ")
 		if err != nil {
 			return "", fmt.Errorf("encode %s: %w", protocol.RunFile, err)
 		}
-		if err := protocol.WriteFile(filepath.Join(tmp, protocol.RunFile), append(data, '\n')); err != nil {
-			return "", err
-		}
-		dir := s.Dir(r.ID)
-		err = renameNew(tmp, dir)
-		if err == nil {
-			return dir, nil
-		}
-		if !errors.Is(err, fs.ErrExist) {
-			return "", err
+		return id, protocol.WriteFile(filepath.Join(tmp, protocol.RunFile), append(data, '\n'))
+	})
+	if err != nil {
+		return "", err
+	}
+	return s.Dir(id), nil
+}
+
+// furnish puts into a new run's directory whatever does not depend on its id.
+func (r *Run) furnish(tmp string) error {
+	for _, sub := range []string{"steps", "health", "timeline", "log", filepath.Base(protocol.ExitDir(""))} {
+		if err := os.Mkdir(filepath.Join(tmp, sub), protocol.DirMode); err != nil {
+			return err
 		}
 	}
-	return "", fmt.Errorf("no free id after %d tries", createTries)
+	if err := protocol.WriteFile(filepath.Join(tmp, protocol.ReserveFile), Reserve(reserveBytes)); err != nil {
+		return err
+	}
+	if r.After == "" {
+		return nil
+	}
+	return protocol.WriteFile(filepath.Join(tmp, protocol.WaitingFile), []byte(r.After+"\n"))
 }
 
 // renameNew renames without replacing; where the file system cannot promise that, a name that exists is refused first.

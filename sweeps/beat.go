@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"boost-tui/internal/regular"
+	"boost-tui/runner"
 	"boost-tui/runner/protocol"
 )
 
@@ -73,17 +74,13 @@ func touch(dir string, flag int) error {
 // reserveBytes is kept free for the last words on a disk that fills up.
 const reserveBytes = 16 << 10
 
-// writeReserve takes the room. Not zeros: a file system that compresses or leaves holes would keep nothing.
+// writeReserve takes the room.
 func writeReserve(dir string) error {
 	path := filepath.Join(dir, ReserveFile)
 	if st, err := os.Lstat(path); err == nil && st.Size() == reserveBytes {
 		return nil
 	}
-	data := make([]byte, reserveBytes)
-	for i := range data {
-		data[i] = byte(i*i>>3 ^ i)
-	}
-	return protocol.WriteFile(path, data)
+	return protocol.WriteFile(path, runner.Reserve(reserveBytes))
 }
 
 func dropReserve(dir string) error { return os.Remove(filepath.Join(dir, ReserveFile)) }

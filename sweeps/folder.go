@@ -57,7 +57,7 @@ func (f *Folder) Create(file space.File, x *space.Expansion, o Options, argv []s
 		return nil, fmt.Errorf("make a sweep: %w", err)
 	}
 	now := time.Now()
-	id, err := runner.NewFolder(f.Root, func() (string, error) { return runner.NewID(now, word) }, func(tmp, _ string) error {
+	id, err := runner.NewFolder(f.Root, func() (string, error) { return runner.NewID(now, word) }, func(tmp string) error {
 		return errors.Join(
 			protocol.WriteFile(filepath.Join(tmp, planFile(0)), data),
 			protocol.WriteFile(filepath.Join(tmp, TOMLFile), []byte(p.TOML)),
