@@ -158,15 +158,3 @@ func (s *sweepStore) Pause(_ context.Context, id string, now bool) error {
 func (s *sweepStore) Change(_ context.Context, id string, o sweeps.Options) error {
 	return s.on(id, func(w *sweeps.Sweep) error { return w.SetOptions(o) })
 }
-
-func (s *sweepStore) Front(_ context.Context, id string, points []string) error {
-	return s.on(id, func(w *sweeps.Sweep) error { return w.Reorder(points) })
-}
-
-func (s *sweepStore) Skip(_ context.Context, id string, points []string) error {
-	return s.on(id, func(w *sweeps.Sweep) error { return w.Skip(points) })
-}
-
-func (s *sweepStore) Retry(_ context.Context, id string, points []string) error {
-	return s.on(id, func(w *sweeps.Sweep) error { return w.Retry(points) })
-}

@@ -30,10 +30,13 @@ type Sweeps interface {
 	Grow(ctx context.Context, id string, f space.File, x *space.Expansion) (added int, err error)
 	Pause(ctx context.Context, id string, now bool) error
 	Change(ctx context.Context, id string, o sweeps.Options) error
-	// Front moves queued points to the front; Skip takes points out of the queue; Retry puts them back.
+	// Front moves queued points to the front; Skip takes points out of the queue; Retry puts them back. Points that
+	// have changed meanwhile are left out.
 	Front(ctx context.Context, id string, points []string) error
 	Skip(ctx context.Context, id string, points []string) error
 	Retry(ctx context.Context, id string, points []string) error
+	// End skips what waits and cancels what runs of some points, or, without any, of all.
+	End(ctx context.Context, id string, points []string) error
 	// Export writes the results as CSV and as Markdown into a folder and returns the paths.
 	Export(ctx context.Context, id, to string) ([]string, error)
 }

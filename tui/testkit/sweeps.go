@@ -139,6 +139,11 @@ func (s *Sweeps) Retry(_ context.Context, id string, points []string) error {
 	return s.did("retry %s %d", id, len(points))
 }
 
+// End notes the points.
+func (s *Sweeps) End(_ context.Context, id string, points []string) error {
+	return s.did("end %s %d", id, len(points))
+}
+
 // Export notes the folder.
 func (s *Sweeps) Export(_ context.Context, id, to string) ([]string, error) {
 	return []string{to + "/sweep.csv", to + "/sweep.md"}, s.did("export %s", id)

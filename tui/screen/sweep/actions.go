@@ -83,7 +83,8 @@ func (m *Model) askRun(string) tea.Cmd {
 	case len(m.draft.Axes) == 0:
 		return warn("the grid has no axis yet: a adds one")
 	case c.busy:
-		return warn("the points are being counted: once more in a moment")
+		m.asked = true // the question comes with the count
+		return nil
 	case c.err != nil:
 		return warn(faultsOf(c.err)[0])
 	case c.x == nil || len(c.x.Points) == 0:

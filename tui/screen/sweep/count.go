@@ -49,7 +49,7 @@ func (m *Model) recount() tea.Cmd {
 		m.cancelCount = nil
 	}
 	m.debounce.Start()
-	m.count.busy, m.failure = true, ""
+	m.count.busy, m.failure, m.asked = true, "", false
 	if m.env.After == nil || !m.visible {
 		return nil
 	}
@@ -213,7 +213,7 @@ func (m *Model) countReport() []string {
 		lines = slices.Insert(lines, 1, fmt.Sprintf("− %s that a constraint leaves out", format.Count(int64(x.Excluded))))
 	}
 	for _, r := range x.Removed {
-		lines = append(lines, layout.Clean(fmt.Sprintf("  %s are not %s", format.Count(int64(r.Points)), r.Constraint)))
+		lines = append(lines, layout.Clean(fmt.Sprintf("  %s do not meet %s", format.Count(int64(r.Points)), r.Constraint)))
 	}
 	if m.shown.id != "" {
 		lines = append(lines, fmt.Sprintf("%s of them are new to the sweep", format.Count(int64(m.count.more))))

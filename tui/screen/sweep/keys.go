@@ -30,6 +30,7 @@ func commonBindings() table {
 		writes(bind(group, "pause", "pause the sweep, or let it go on", (*Model).pause, "P")),
 		bind(group, "pane", "next pane, the one before", (*Model).otherPane, "tab", "shift+tab"),
 		bind(group, "sweeps", "choose among the sweeps, and the new one", (*Model).askSweep, "s"),
+		danger(bind(group, "cancel", "end the run of the point under the cursor, or the whole sweep; asks", (*Model).askCancel, "K")),
 		bind(group, "why", "what the grid comes to, with every pruned point and its reason; of a point or run, all about it", (*Model).info, "i"),
 		bind(group, "heat", "heat map in the place of the results, and back", (*Model).toggleHeat, "h"),
 		bind(group, "new", "a new sweep: empty, or like the one shown", (*Model).askNew, "N"),

@@ -49,6 +49,7 @@ type Model struct {
 	cursor  cursor
 
 	count       counted
+	asked       bool      // R waits for the count
 	debounce    feed.Loop // its generation is that of the count
 	cancelCount context.CancelFunc
 

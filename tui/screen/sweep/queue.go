@@ -25,7 +25,6 @@ func queueBindings() table {
 		writes(bind(group, "skip", "take the point, or the marked ones, out of the queue; r puts them back", (*Model).skip, "x")),
 		writes(bind(group, "first", "move the point, or the marked ones, to the front of the queue", (*Model).front, "f")),
 		writes(bind(group, "order", "order of the queue", (*Model).askOrder, "o")),
-		danger(bind(group, "cancel", "end the point's run, or the whole sweep; asks", (*Model).askCancel, "K")),
 		bind(group, "launch", "a variation of the point, on screen Launch", (*Model).launchPoint, "L"),
 		bind(group, "", "mark from the last mark to here", (*Model).markRange, "V"),
 		bind(group, "", "mark all, or none", (*Model).markAll, "*"),

@@ -142,46 +142,19 @@ func (m *Model) askCancel(string) tea.Cmd {
 		case answer == true && len(ids) > 0:
 			return m.end(ids)
 		case answer == true, answer == modal.Alternative:
-			return m.end(openPoints(m.shown.state()))
+			return m.end(nil)
 		}
 		return nil
 	})
 }
 
-// openPoints are those that are not over.
-func openPoints(st *sweeps.State) (ids []string) {
-	for _, p := range st.Points {
-		if !p.Status.Over() {
-			ids = append(ids, p.ID)
-		}
-	}
-	return ids
-}
-
-// end takes waiting points out of the queue and cancels the runs of the others.
+// end ends points, or without any the whole sweep.
 func (m *Model) end(ids []string) tea.Cmd {
-	var waiting, runs []string
-	for _, id := range ids {
-		switch p := m.shown.point(id); {
-		case p == nil:
-		case p.Status == sweeps.Queued:
-			waiting = append(waiting, id)
-		case p.Status == sweeps.Running && p.Run() != "":
-			runs = append(runs, p.Run())
-		}
+	if ids == nil {
+		id := m.shown.id
+		return m.do("ending the sweep", func(ctx context.Context, s screen.Sweeps) (acted, error) {
+			return acted{done: "the sweep is ended: r queues a point again"}, s.End(ctx, id, nil)
+		})
 	}
-	cancel := m.env.Cancel
-	return m.onPoints("ending", "ended", ids, func(s screen.Sweeps, ctx context.Context, id string, _ []string) error {
-		if len(waiting) > 0 {
-			if err := s.Skip(ctx, id, waiting); err != nil {
-				return err
-			}
-		}
-		for _, run := range runs {
-			if err := cancel(ctx, run); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	return m.onPoints("ending", "ended", ids, screen.Sweeps.End)
 }

@@ -29,7 +29,6 @@ func resultsBindings() table {
 		bind(group, "best", "only the fastest of each size, or all", (*Model).onlyBest, "b"),
 		bind(group, "columns", "other columns of the table", (*Model).otherResultColumns, "left", "right"),
 		writes(bind(group, "retry", "run the point, or the marked ones, again", (*Model).retry, "r")),
-		danger(bind(group, "", "end the point's run, or the whole sweep; asks", (*Model).askCancel, "K")),
 		bind(group, "", "mark from the last mark to here", (*Model).rangeResults, "V"),
 		bind(group, "", "mark all shown, or none", (*Model).allResults, "*"),
 		bind(group, "", "copy the shown rows as Markdown", (*Model).copyTable, "Y"),

@@ -106,7 +106,7 @@ func TestPauseOrderAndEnd(t *testing.T) {
 	d.Press("K")
 	has(t, d.Text(), "sweep ranks #k3fm: 1 running, 4 waiting", "[ No ]")
 	d.Press("y")
-	want := []string{"pause " + shownID + " false", "start " + shownID, "front " + shownID + " 2", "change " + shownID + " cheapest", "skip " + shownID + " 1", "skip " + shownID + " 4"}
+	want := []string{"pause " + shownID + " false", "start " + shownID, "front " + shownID + " 2", "change " + shownID + " cheapest", "skip " + shownID + " 1", "end " + shownID + " 0"}
 	if fmt.Sprint(s.Did) != fmt.Sprint(want) {
 		t.Errorf("did %q\nwant %q", s.Did, want)
 	}

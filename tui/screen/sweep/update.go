@@ -45,6 +45,10 @@ func (m *Model) Update(in tea.Msg) (cmd tea.Cmd, used bool) {
 	case countDone:
 		if dirty = m.debounce.Mine(m.debounce.Source, in.gen); dirty {
 			m.count = in.counted
+			if m.asked {
+				m.asked = false
+				cmd = m.askRun("")
+			}
 		}
 	case sweepRead:
 		cmd, dirty = m.take(in)
