@@ -93,6 +93,7 @@ func TestReorderSkipGrow(t *testing.T) {
 	b.fakes("1 long")
 	wait := b.begin(t.Context())
 	st := b.eventually("a run", running(1))
+	b.training("1")
 	file, x := b.space(4, 7)
 	err := errors.Join(b.sweep.Reorder([]string{seed(st, 5).ID, seed(st, 3).ID}), b.sweep.Skip([]string{seed(st, 2).ID}), b.sweep.Grow(file, x))
 	if err != nil {

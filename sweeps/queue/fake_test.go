@@ -46,6 +46,10 @@ func TestMain(m *testing.M) {
 			exit(fakeEngine(os.Args[3], Leave))
 		}
 	}
+	// Agents and ranks inherit it: a program with the race detector would take a second to exit.
+	if err := os.Setenv("GORACE", "atexit_sleep_ms=0"); err != nil {
+		exit(err)
+	}
 	os.Exit(m.Run())
 }
 
@@ -403,6 +407,12 @@ func processes(dir string) []int {
 		}
 	}
 	return pids
+}
+
+// training waits until the rank of a seed has begun.
+func (b *bed) training(seed string) {
+	b.t.Helper()
+	b.eventually("the rank of seed "+seed, func(*sweeps.State) bool { begins, _ := b.ran(); return begins[seed] > 0 })
 }
 
 // skipRest takes all points out of the queue.

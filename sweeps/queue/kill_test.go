@@ -94,7 +94,7 @@ func TestKilledWhileOneRuns(t *testing.T) {
 	b.fakes("1 long")
 	cmd := b.engine("engine")
 	first := b.eventually("a run", running(1))
-	b.eventually("its training", func(*sweeps.State) bool { begins, _ := b.ran(); return begins["1"] == 1 })
+	b.training("1")
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
 	run := seed(first, 1).Run()
