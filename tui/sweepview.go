@@ -23,8 +23,9 @@ type followed struct {
 	mu       sync.Mutex // held while it is read: looks of two generations may meet
 	follower *sweeps.Follower
 	view     *screen.SweepView
-	measured time.Time     // when its runs were measured last
-	took     time.Duration // how long that was
+	stale    bool          // its runs have gone on since they were measured
+	measured time.Time     // when that was
+	took     time.Duration // how long it took
 }
 
 // measureShare bounds the share of the time that measuring takes: a sweep of
@@ -60,16 +61,17 @@ func (s *sweepStore) Read(ctx context.Context, id string) (*screen.SweepView, er
 	}
 	view := &screen.SweepView{State: st, Steps: s.steps(st)}
 	old := f.view
-	stale := old == nil || old.Table == nil || changed || len(view.Steps) > 0 && time.Since(f.measured) > measureShare*f.took
-	if !changed && !stale && old != nil && maps.Equal(view.Steps, old.Steps) {
+	f.stale = f.stale || old == nil || changed || len(view.Steps) > 0
+	measure := f.stale && time.Since(f.measured) > measureShare*f.took
+	if !changed && !measure && old != nil && maps.Equal(view.Steps, old.Steps) {
 		return old, nil
 	}
 	if old != nil && old.State.TOML == st.TOML {
-		view.File = old.File
-	} else if view.File, err = space.ParseTOML([]byte(st.TOML), sweeps.TOMLFile); err != nil {
-		return nil, err
+		view.File, view.FileErr = old.File, old.FileErr
+	} else {
+		view.File, view.FileErr = space.ParseTOML([]byte(st.TOML), sweeps.TOMLFile)
 	}
-	if view.Table, err = s.measure(ctx, f, st, stale); err != nil {
+	if view.Table, err = s.measure(ctx, f, st, measure); err != nil {
 		return nil, err
 	}
 	f.view = view
@@ -77,13 +79,13 @@ func (s *sweepStore) Read(ctx context.Context, id string) (*screen.SweepView, er
 }
 
 // measure reads the runs of a sweep, or takes what was measured before.
-func (s *sweepStore) measure(ctx context.Context, f *followed, st *sweeps.State, stale bool) (*results.Table, error) {
-	if !stale {
+func (s *sweepStore) measure(ctx context.Context, f *followed, st *sweeps.State, now bool) (*results.Table, error) {
+	if !now && f.view != nil {
 		return f.view.Table, nil
 	}
 	start := time.Now()
 	t, err := results.Measure(ctx, s.runs, st, s.cache)
-	f.measured, f.took = time.Now(), time.Since(start)
+	f.measured, f.took, f.stale = time.Now(), time.Since(start), err != nil
 	return t, err
 }
 

@@ -52,8 +52,10 @@ type SweepInfo struct {
 // SweepView is a sweep as it is now. Nothing in it changes afterwards.
 type SweepView struct {
 	State *sweeps.State
-	File  space.File     // what was asked for at last
-	Table *results.Table // nil: nothing was measured yet
+	// File is what was asked for at last; FileErr says why it cannot be read.
+	File    space.File
+	FileErr error
+	Table   *results.Table // nil: nothing was measured yet
 	// Steps are the last steps of the runs that are going, by run.
 	Steps map[string]Step
 }

@@ -13,17 +13,17 @@ import (
 
 // openFilter starts typing a filter; the rows follow each key.
 func (m *Model) openFilter(string) tea.Cmd {
-	line := input.New(m.results.text)
-	m.typed, m.results.prior = &line, m.results.text
+	line := input.New(m.look.Filter)
+	m.typed, m.results.prior = &line, m.look.Filter
 	return nil
 }
 
 // filterKey edits the filter. Esc restores the one before.
-func (m *Model) filterKey(e keys.Event) {
+func (m *Model) filterKey(e keys.Event) tea.Cmd {
 	switch e.Name {
 	case "esc":
 		m.typed = nil
-		m.setFilter(m.results.prior)
+		return m.setFilter(m.results.prior)
 	case "enter":
 		m.typed = nil
 	case "up", "down":
@@ -32,22 +32,22 @@ func (m *Model) filterKey(e keys.Event) {
 		line, edited, _ := m.typed.Update(e)
 		m.typed = &line
 		if edited {
-			m.setFilter(line.Text())
+			return m.setFilter(line.Text())
 		}
 	}
+	return nil
 }
 
-func (m *Model) setFilter(text string) {
-	m.results.text = text
-	m.rebuildResults()
-	m.rebuildHeat()
+func (m *Model) setFilter(text string) tea.Cmd {
+	m.look.Filter = text
+	return m.relook()
 }
 
 // filterLine is the status line while the filter is typed.
 func (m *Model) filterLine(t theme.Theme) string {
 	fault := ""
-	if m.results.fault != "" {
-		fault = "  " + t.Bad.Paint(m.results.fault)
+	if m.seen.fault != "" {
+		fault = "  " + t.Bad.Paint(m.seen.fault)
 	}
-	return "/" + m.typed.View(t, max(24, min(48, layout.Width(m.typed.Text())+2))) + fmt.Sprintf("  %d of %d", len(m.results.rows), m.results.all) + fault
+	return "/" + m.typed.View(t, max(24, min(48, layout.Width(m.typed.Text())+2))) + fmt.Sprintf("  %d of %d", len(m.seen.rows), m.seen.all) + fault
 }

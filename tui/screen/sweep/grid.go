@@ -15,7 +15,11 @@ func (m *Model) gridPane(t theme.Theme, r layout.Rect) string {
 	w, h := panel.Inner(r.W, r.H)
 	if m.unread() {
 		lines := []string{t.Dim.Paint("reading the sweep " + t.Glyphs.Ellipsis)}
-		if err := m.shown.err; err != nil {
+		err := m.shown.err
+		if v := m.shown.view; v != nil {
+			lines, err = nil, v.FileErr
+		}
+		if err != nil {
 			lines = append(layout.Wrap(t.Glyphs.Cross+" "+layout.Clean(err.Error()), w), "", "s chooses another sweep, or the new one")
 		}
 		return panel.Panel{Title: "Grid", Focused: m.focus == paneGrid}.View(t, strings.Join(lines, "\n"), r.W, r.H)

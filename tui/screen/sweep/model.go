@@ -63,10 +63,12 @@ type Model struct {
 	held    [panes]bool // the table's cursor was moved: it stays on its row, else on the first
 	results resultPane
 	heat    heatMap
+	look    look      // how the results are to be looked at
+	seen    looked    // the last look at them
+	glance  feed.Loop // its generation is that of the look
 
-	queueWidth, resultWidth int                     // cells of the tables when they were last drawn
-	infos                   map[string]runner.Info  // runs by id
-	rowOf                   map[string]*results.Row // what was measured, by point
+	queueWidth, resultWidth int                    // cells of the tables when they were last drawn
+	infos                   map[string]runner.Info // runs by id
 
 	typed  *input.Line // the filter of the results while it is typed
 	focus  pane
@@ -78,12 +80,12 @@ type Model struct {
 
 // New makes the screen with an empty grid.
 func New() *Model {
-	m := &Model{draft: newDraft(), debounce: feed.Loop{Source: "sweep.count"}, poll: feed.Loop{Source: "sweep"}}
+	m := &Model{draft: newDraft(), debounce: feed.Loop{Source: "sweep.count"}, poll: feed.Loop{Source: "sweep"}, glance: feed.Loop{Source: "sweep.look"}}
 	m.fresh = m.draft
 	m.tables.common, m.tables.grid, m.tables.queue = commonBindings(), gridBindings(), queueBindings()
 	m.tables.results, m.tables.heat = resultsBindings(), heatBindings()
 	m.queue.Columns = queueColumns()
-	m.results = newResults()
+	m.look = look{Sort: results.VsFull, Down: true}
 	return m
 }
 
@@ -104,18 +106,17 @@ func (m *Model) Capturing() bool { return m.typed != nil }
 
 // saved is the session of the screen.
 type saved struct {
-	New   *draft     `json:"new,omitempty"`
-	Sweep string     `json:"sweep,omitempty"` // the one shown
-	Grown *draft     `json:"grown,omitempty"` // its grid, where it was changed
-	Focus pane       `json:"focus"`
-	Map   bool       `json:"map"`
-	Table savedTable `json:"results"`
-	Heat  savedHeat  `json:"heat"`
+	New   *draft `json:"new,omitempty"`
+	Sweep string `json:"sweep,omitempty"` // the one shown
+	Grown *draft `json:"grown,omitempty"` // its grid, where it was changed
+	Focus pane   `json:"focus"`
+	Map   bool   `json:"map"`
+	Look  look   `json:"look"`
 }
 
 // Save keeps the drafts, what is shown and how it is looked at.
 func (m *Model) Save() json.RawMessage {
-	s := saved{Sweep: m.shown.id, Focus: m.focus, Map: m.mapped, Table: m.results.save(), Heat: m.heat.save()}
+	s := saved{Sweep: m.shown.id, Focus: m.focus, Map: m.mapped, Look: m.look}
 	d := m.draft
 	if m.shown.id == "" {
 		s.New = &d
@@ -158,8 +159,9 @@ func (m *Model) Load(data json.RawMessage) {
 		m.focus = s.Focus
 	}
 	m.mapped = s.Map
-	m.results.load(s.Table)
-	m.heat.load(s.Heat)
+	if m.look = s.Look; m.look.Only != onlyFront && m.look.Only != onlyBest {
+		m.look.Only = ""
+	}
 }
 
 func (m *Model) now() time.Time {

@@ -1,9 +1,7 @@
 package sweep
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -40,33 +38,16 @@ func queueColumns() []widget.Column {
 	}
 }
 
-// order of the rows: what moves first, then what waits, then what went wrong.
-var statusOrder = map[sweeps.Status]int{sweeps.Running: 0, sweeps.Queued: 1, sweeps.Failed: 2, sweeps.Stopped: 3, sweeps.Cancelled: 4, sweeps.Skipped: 5, sweeps.Finished: 6}
-
-// queuePoints are the points in the order of the queue pane.
-func queuePoints(st *sweeps.State) []*sweeps.PointState {
-	place := make(map[string]int, len(st.Queue))
-	for i, p := range st.Queue {
-		place[p.ID] = i
-	}
-	out := slices.Clone(st.Points)
-	slices.SortStableFunc(out, func(a, b *sweeps.PointState) int {
-		return cmp.Or(cmp.Compare(statusOrder[a.Status], statusOrder[b.Status]), cmp.Compare(place[a.ID], place[b.ID]))
-	})
-	return out
-}
-
 // rebuildQueue makes the rows of the queue pane.
 func (m *Model) rebuildQueue() {
-	st := m.shown.state()
-	if st == nil {
+	if m.shown.digest == nil {
 		m.queue.SetRows(nil)
 		return
 	}
-	points := queuePoints(st)
-	rows := make([]widget.Row, len(points))
+	points := m.shown.digest.order
+	rows := make([]widget.Row, min(len(points), rowsShown))
 	waits := 0
-	for i, p := range points {
+	for i, p := range points[:len(rows)] {
 		if p.Status == sweeps.Queued {
 			waits++
 		}
@@ -100,7 +81,7 @@ func (m *Model) queueRow(t theme.Theme, p *sweeps.PointState, place int) widget.
 	case sweeps.Queued:
 		state = fmt.Sprintf("waits, %d.", place)
 	case sweeps.Finished:
-		if r := m.rowOf[p.ID]; r != nil && r.Figures.StepTimeMedian != nil {
+		if r := m.row(p.ID); r != nil && r.Figures.StepTimeMedian != nil {
 			ms = format.Millis(*r.Figures.StepTimeMedian)
 		}
 	default:
@@ -151,6 +132,8 @@ func (m *Model) queuePane(t theme.Theme, r layout.Rect) string {
 	note := ""
 	if n := len(m.queue.Marked()); n > 0 {
 		note = fmt.Sprintf("%d marked", n)
+	} else if st := m.shown.state(); st != nil && len(st.Points) > rowsShown {
+		note = fmt.Sprintf("first %d of %s points", rowsShown, format.Count(int64(len(st.Points))))
 	} else if n := m.queue.Len(); n > max(1, h-1) {
 		note = fmt.Sprintf("%d points", n)
 	}

@@ -97,41 +97,39 @@ func (m *Model) askSort(string) tea.Cmd {
 		} else if metric, err := results.MetricOf(name); err == nil {
 			items[i].Note = metric.Title
 		}
-		if name == m.results.sort {
+		if name == m.look.Sort {
 			at = i
 			items[i].Note = strings.TrimSpace(items[i].Note + "  now; again turns it around")
 		}
 	}
 	return m.open(modal.Menu{Title: "Sort by", Items: items, Find: true, At: at}, func(answer any) tea.Cmd {
 		if i, ok := answer.(int); ok {
-			m.sortBy(names[i])
+			return m.sortBy(names[i])
 		}
 		return nil
 	})
 }
 
 // sortBy orders by a field, the best first; the present one turns around.
-func (m *Model) sortBy(name string) {
-	p := &m.results
-	if name == p.sort {
-		p.down = !p.down
+func (m *Model) sortBy(name string) tea.Cmd {
+	if name == m.look.Sort {
+		m.look.Down = !m.look.Down
 	} else {
 		metric, err := results.MetricOf(name)
-		p.sort, p.down = name, err == nil && metric.Higher
+		m.look.Sort, m.look.Down = name, err == nil && metric.Higher
 	}
-	m.rebuildResults()
+	return m.relook()
 }
 
 func (m *Model) onlyFront(string) tea.Cmd { return m.reduce(onlyFront) }
 func (m *Model) onlyBest(string) tea.Cmd  { return m.reduce(onlyBest) }
 
 func (m *Model) reduce(to string) tea.Cmd {
-	if m.results.only == to {
+	if m.look.Only == to {
 		to = ""
 	}
-	m.results.only = to
-	m.rebuildResults()
-	return nil
+	m.look.Only = to
+	return m.relook()
 }
 
 // compare shows the marked runs on Compare, else the current one with its twins.
@@ -193,7 +191,7 @@ func (m *Model) copyTable(string) tea.Cmd {
 		return warn("there are no results yet")
 	}
 	shown := *t
-	shown.Rows = m.results.rows
+	shown.Rows = m.seen.rows
 	var b strings.Builder
 	if err := shown.Markdown(&b); err != nil {
 		return warn(err.Error())

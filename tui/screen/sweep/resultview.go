@@ -18,14 +18,14 @@ func (m *Model) resultsPane(t theme.Theme, r layout.Rect) string {
 	w, h := panel.Inner(r.W, r.H)
 	p := &m.results
 	p.table.Empty = "no results yet: they come with the first steps"
-	if p.all > 0 {
+	if m.seen.all > 0 {
 		p.table.Empty = "no run passes the filter; esc clears it"
 	}
 	m.resultWidth = w
 	foot := m.resultFoot(t, w, h)
 	body := layout.Stack(p.table.View(t, w, h-len(foot), m.focus == paneResults), strings.Join(foot, "\n"))
 	title := "Results"
-	switch p.only {
+	switch m.look.Only {
 	case onlyFront:
 		title = "Results: Pareto front"
 	case onlyBest:
@@ -39,21 +39,21 @@ func (m *Model) resultsPane(t theme.Theme, r layout.Rect) string {
 func (m *Model) resultNote(t theme.Theme, w, room int) string {
 	p := &m.results
 	var parts []string
-	if p.text != "" {
-		parts = append(parts, "/"+layout.Cut(p.text, 20, t.Glyphs.Ellipsis))
+	if text := m.look.Filter; text != "" {
+		parts = append(parts, "/"+layout.Cut(text, 20, t.Glyphs.Ellipsis))
 	}
-	if len(p.rows) != p.all || p.all > rowsShown {
-		parts = append(parts, fmt.Sprintf("%d of %d", min(len(p.rows), rowsShown), p.all))
+	if n := len(m.seen.rows); n != m.seen.all || n > rowsShown {
+		parts = append(parts, fmt.Sprintf("%d of %d", min(n, rowsShown), m.seen.all))
 	}
 	if n := len(p.table.Marked()); n > 0 {
 		parts = append(parts, fmt.Sprintf("%d marked", n))
 	}
-	if p.sort != "" {
+	if m.look.Sort != "" {
 		arrow := t.Glyphs.Up
-		if p.down {
+		if m.look.Down {
 			arrow = t.Glyphs.Down
 		}
-		parts = append(parts, "sort: "+layout.Clean(p.sort)+" "+arrow)
+		parts = append(parts, "sort: "+layout.Clean(m.look.Sort)+" "+arrow)
 	}
 	if n := p.table.Sheets(w); n > 1 {
 		parts = append(parts, fmt.Sprintf("%s %d of %d", keys.Display("right"), min(p.table.Sheet, n-1)+1, n))
@@ -66,12 +66,12 @@ func (m *Model) resultNote(t theme.Theme, w, room int) string {
 
 // resultFoot is the best so far and what the marks mean, where there is room.
 func (m *Model) resultFoot(t theme.Theme, w, h int) []string {
-	if len(m.results.rows) == 0 || h < 6 {
+	if len(m.seen.rows) == 0 || h < 6 {
 		return nil
 	}
 	var out []string
-	for _, r := range m.results.rows {
-		if !m.results.best[r.Point] {
+	for _, r := range m.seen.rows {
+		if !m.shown.digest.best[r.Point] {
 			continue
 		}
 		line := "best " + layout.Clean(r.Size) + ": " + layout.Clean(r.Label)

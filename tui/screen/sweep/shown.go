@@ -25,12 +25,13 @@ const (
 // shown is the sweep that the screen shows; the zero value: none, the grid is
 // that of a new one.
 type shown struct {
-	id    string
-	view  *screen.SweepView
-	err   error
-	own   draft  // what the sweep's file says, with the options in force
-	grown *draft // the grid of the last session, until the sweep is read
-	have  map[string]bool
+	id     string
+	view   *screen.SweepView
+	err    error
+	digest *digest
+	own    draft  // what the sweep's file says, with the options in force
+	grown  *draft // the grid of the last session, until the sweep is read
+	have   map[string]bool
 }
 
 func (s *shown) state() *sweeps.State {
@@ -42,14 +43,10 @@ func (s *shown) state() *sweeps.State {
 
 // point finds a point of the sweep.
 func (s *shown) point(id string) *sweeps.PointState {
-	if st := s.state(); st != nil {
-		for _, p := range st.Points {
-			if p.ID == id {
-				return p
-			}
-		}
+	if s.digest == nil {
+		return nil
 	}
-	return nil
+	return s.digest.index[id]
 }
 
 // counts are the points by what has become of them.
@@ -82,8 +79,10 @@ func (s *shown) moves() bool {
 	return st.Phase == sweeps.PhaseRunning || running > 0
 }
 
-// unread reports whether a sweep is shown that has not been read yet.
-func (m *Model) unread() bool { return m.shown.id != "" && m.shown.view == nil }
+// unread reports whether a sweep is shown whose grid is not known.
+func (m *Model) unread() bool {
+	return m.shown.id != "" && (m.shown.view == nil || m.shown.view.FileErr != nil)
+}
 
 // changed reports whether the grid of the shown sweep says something else than
 // the sweep does.
@@ -93,9 +92,10 @@ func (m *Model) changed() bool {
 
 // sweepRead is the answer to one look at a sweep.
 type sweepRead struct {
-	gen  uint64
-	view *screen.SweepView
-	err  error
+	gen    uint64
+	view   *screen.SweepView
+	digest *digest // nil where the view is known already
+	err    error
 }
 
 // read looks at the shown sweep, in a Cmd. Its answer asks for the next look.
@@ -103,12 +103,15 @@ func (m *Model) read() tea.Cmd {
 	if !m.visible || m.shown.id == "" || m.env.Sweeps == nil {
 		return nil
 	}
-	gen, id, ask := m.poll.Gen(), m.shown.id, m.env.Sweeps
+	gen, id, known, ask := m.poll.Gen(), m.shown.id, m.shown.view, m.env.Sweeps
 	return func() tea.Msg {
 		ctx, cancel := context.WithTimeout(context.Background(), readDeadline)
 		defer cancel()
-		view, err := ask.Read(ctx, id)
-		return sweepRead{gen, view, err}
+		out := sweepRead{gen: gen}
+		if out.view, out.err = ask.Read(ctx, id); out.err == nil && out.view != known {
+			out.digest = digestOf(out.view)
+		}
+		return out
 	}
 }
 
@@ -128,8 +131,8 @@ func (m *Model) take(in sweepRead) (cmd tea.Cmd, news bool) {
 		gone := warn(in.err.Error())
 		return tea.Batch(gone, m.choose("")), true
 	}
-	if in.err == nil && in.view != nil && in.view != m.shown.view {
-		cmd = m.adopt(in.view)
+	if in.err == nil && in.digest != nil {
+		cmd = m.adopt(in.view, in.digest)
 	}
 	wait := pollIdle
 	if m.shown.moves() && in.err == nil {
@@ -140,17 +143,14 @@ func (m *Model) take(in sweepRead) (cmd tea.Cmd, news bool) {
 
 // adopt shows a new view. The grid follows the sweep unless its user has
 // changed it.
-func (m *Model) adopt(view *screen.SweepView) tea.Cmd {
+func (m *Model) adopt(view *screen.SweepView, d *digest) tea.Cmd {
 	first := m.shown.view == nil
 	follow := first || !m.changed()
-	m.shown.view = view
+	m.shown.view, m.shown.digest = view, d
 	m.shown.own = draftOf(view.File.Spec, view.State.Options)
 	more := len(view.State.Points) != len(m.shown.have)
-	if n := len(view.State.Points); more {
-		m.shown.have = make(map[string]bool, n)
-		for _, p := range view.State.Points {
-			m.shown.have[p.ID] = true
-		}
+	if more {
+		m.shown.have = d.ids
 	}
 	var cmd tea.Cmd
 	switch {
@@ -165,7 +165,7 @@ func (m *Model) adopt(view *screen.SweepView) tea.Cmd {
 	}
 	m.settleCursor()
 	m.rebuild()
-	return cmd
+	return tea.Batch(cmd, m.relook())
 }
 
 // choose shows a sweep; "" goes back to the new one.

@@ -2,7 +2,6 @@ package sweep
 
 import (
 	"boost-tui/runner"
-	"boost-tui/sweeps/results"
 	"boost-tui/tui/keys"
 	"boost-tui/tui/layout"
 	"boost-tui/tui/msg"
@@ -52,6 +51,8 @@ func (m *Model) Update(in tea.Msg) (cmd tea.Cmd, used bool) {
 		}
 	case sweepRead:
 		cmd, dirty = m.take(in)
+	case looked:
+		dirty = m.glanced(in)
 	case acted:
 		cmd = m.took(in)
 	case listed:
@@ -78,8 +79,7 @@ func (m *Model) hide() {
 
 func (m *Model) key(e keys.Event) (tea.Cmd, bool) {
 	if m.typed != nil {
-		m.filterKey(e)
-		return nil, true
+		return m.filterKey(e), true
 	}
 	if entry, ok := m.bindings().Find(e); ok && entry.Do != nil {
 		return entry.Do(m, e.Name), true
@@ -104,15 +104,8 @@ func (m *Model) key(e keys.Event) (tea.Cmd, bool) {
 
 // rebuild makes the rows of everything that shows the sweep.
 func (m *Model) rebuild() {
-	m.rowOf = map[string]*results.Row{}
-	if t := m.table(); t != nil {
-		for _, r := range t.Rows {
-			m.rowOf[r.Point] = r
-		}
-	}
 	m.rebuildQueue()
 	m.rebuildResults()
-	m.rebuildHeat()
 }
 
 // otherPane moves the focus among the panes that there are.
@@ -169,9 +162,9 @@ func (m *Model) leave(string) tea.Cmd {
 		m.full = false
 	case m.focus == paneQueue:
 		m.queue.SetMarks(nil)
-	case m.results.text != "" || m.results.only != "":
-		m.results.only = ""
-		m.setFilter("")
+	case m.look.Filter != "" || m.look.Only != "":
+		m.look.Only = ""
+		return m.setFilter("")
 	default:
 		m.results.table.SetMarks(nil)
 	}

@@ -1,0 +1,123 @@
+package sweep
+
+import (
+	"slices"
+
+	"boost-tui/sweeps/results"
+	"boost-tui/tui/layout"
+	"boost-tui/tui/widget/filter"
+
+	tea "github.com/charmbracelet/bubbletea"
+)
+
+// look is how the results are looked at: filter, order, and the heat map's axes.
+type look struct {
+	Filter string `json:"filter,omitempty"`
+	Sort   string `json:"sort,omitempty"` // a field; "": in planned order
+	Down   bool   `json:"down,omitempty"`
+	Only   string `json:"only,omitempty"` // onlyFront, onlyBest, or "" for all
+	X      string `json:"x,omitempty"`    // of the heat map; "": chosen for the sweep
+	Y      string `json:"y,omitempty"`
+	Metric string `json:"metric,omitempty"`
+}
+
+// What the table can be reduced to.
+const (
+	onlyFront = "pareto"
+	onlyBest  = "best"
+)
+
+// looked is a table looked at in one way. Nothing in it changes afterwards.
+type looked struct {
+	gen   uint64
+	look  look           // with what was chosen
+	rows  []*results.Row // that pass the filter, in order
+	all   int            // rows before it
+	fault string         // what of the filter makes no sense
+
+	grid *results.Heat // nil: the sweep has no two axes with several values
+	from *results.Table
+	err  error // why there is no heat map
+}
+
+// relook works out what the results show, in a Cmd: a sweep may have many rows.
+func (m *Model) relook() tea.Cmd {
+	t := m.table()
+	if t == nil {
+		m.seen = looked{}
+		m.rebuildResults()
+		return nil
+	}
+	gen, d, l := m.glance.Start(), m.shown.digest, m.look
+	return func() tea.Msg {
+		out := l.at(t, d)
+		out.gen = gen
+		return out
+	}
+}
+
+// at looks at a table.
+func (l look) at(t *results.Table, d *digest) looked {
+	out := looked{look: l, all: len(t.Rows)}
+	query, err := filter.Parse(l.Filter, t.Fields())
+	if err != nil {
+		out.fault = layout.Clean(err.Error())
+	}
+	passed := t.Filter(func(r *results.Row) bool { return query.Match(record{r}) })
+	shown := passed.Filter(func(r *results.Row) bool {
+		return (l.Only != onlyFront || d.front[r.Point]) && (l.Only != onlyBest || d.best[r.Point])
+	})
+	if l.Sort != "" && shown.Sort(l.Sort, l.Down) != nil {
+		out.look.Sort = "" // of an earlier session
+	}
+	out.rows = shown.Rows
+	out.heat(passed, d)
+	return out
+}
+
+// heat lays the map out.
+func (o *looked) heat(t *results.Table, d *digest) {
+	if len(d.axes) < 2 {
+		return
+	}
+	if !slices.Contains(d.axes, o.look.X) || !slices.Contains(d.axes, o.look.Y) || o.look.X == o.look.Y {
+		o.look.X, o.look.Y = defaultAxes(d.axes)
+	}
+	if _, err := results.MetricOf(o.look.Metric); err != nil {
+		o.look.Metric = results.StepTime
+		if d.twins {
+			o.look.Metric = results.VsFull
+		}
+	}
+	o.from = t
+	o.grid, o.err = t.Heat(o.look.X, o.look.Y, o.look.Metric)
+}
+
+// defaultAxes are rank over tp where they are there, else the last two.
+func defaultAxes(axes []string) (x, y string) {
+	if slices.Contains(axes, "rank") && slices.Contains(axes, "tp") {
+		return "rank", "tp"
+	}
+	return axes[len(axes)-1], axes[len(axes)-2]
+}
+
+// glanced shows what a look found, unless another one was begun since.
+func (m *Model) glanced(in looked) (news bool) {
+	if !m.glance.Mine(m.glance.Source, in.gen) {
+		return false
+	}
+	m.seen = in
+	m.heat.settle(in.grid)
+	m.rebuildResults()
+	return true
+}
+
+// record lets a row be filtered.
+type record struct{ row *results.Row }
+
+func (r record) Field(name string) (filter.Value, bool) {
+	v, ok := r.row.Field(name)
+	return filter.Value(v), ok
+}
+
+func (r record) Words() string { return r.row.Words() }
