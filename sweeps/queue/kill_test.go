@@ -227,3 +227,19 @@ func TestInterruptedAtRandom(t *testing.T) {
 	}
 	t.Logf("%d signals, %d runs", signals, len(infos))
 }
+
+// TestEverythingKilled: the engine, the agent and the rank die at once, as when a machine does. The run is tried again.
+func TestEverythingKilled(t *testing.T) {
+	b := points(t, 2, nil)
+	b.fakes("1 long-once")
+	b.engine("engine")
+	b.eventually("a run", running(1))
+	b.training("1")
+	for _, pid := range processes(b.runs.Root) {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+	st := b.run()
+	if first := seed(st, 1).Attempts[0]; st.Count(sweeps.Finished) != 2 || !first.Machine || len(seed(st, 1).Attempts) != 2 {
+		t.Errorf("%d finished, %+v", st.Count(sweeps.Finished), seed(st, 1).Attempts)
+	}
+}
