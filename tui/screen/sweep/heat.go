@@ -84,7 +84,9 @@ func (m *Model) nextHeatAxis(key string) tea.Cmd {
 	if len(axes) < 3 {
 		return warn("the sweep has no third axis with several values")
 	}
-	m.look.X, m.look.Y = m.seen.look.X, m.seen.look.Y // as they were chosen
+	if !slices.Contains(axes, m.look.X) || !slices.Contains(axes, m.look.Y) {
+		m.look.X, m.look.Y = m.seen.look.X, m.seen.look.Y // as they were chosen for the sweep
+	}
 	own, other := &m.look.X, m.look.Y
 	if key == "y" {
 		own, other = &m.look.Y, m.look.X
