@@ -11,7 +11,8 @@ import (
 const idBytes = 8
 
 // ID is the identity of a resolved experiment: what runs the same has the same. Its name and tags are left out, and
-// so is what means nothing beside the rest (see normal).
+// so is what means nothing beside the rest (see normal) and what has its default, so that a key that a later version
+// adds leaves the identities of earlier experiments alone.
 func ID(e experiment.Experiment) string {
 	var w idWriter
 	return w.id(e)
@@ -19,25 +20,31 @@ func ID(e experiment.Experiment) string {
 
 // idWriter makes many IDs. Its zero value is ready.
 type idWriter struct {
-	keys []experiment.Key
-	e    experiment.Experiment // the one at hand
-	text []byte
+	keys     []experiment.Key
+	defaults []string              // of the keys, before anything is resolved
+	e        experiment.Experiment // the one at hand
+	text     []byte
 }
 
 func (w *idWriter) id(e experiment.Experiment) string {
 	if w.keys == nil {
+		def := experiment.Default()
 		for _, k := range experiment.Keys() {
 			if !unnamed(k.Name) {
-				w.keys = append(w.keys, k)
+				w.keys, w.defaults = append(w.keys, k), append(w.defaults, k.Get(&def))
 			}
 		}
 	}
 	w.e = normal(e)
 	w.text = append(w.text[:0], "point 1\n"...)
-	for _, k := range w.keys {
+	for i, k := range w.keys {
+		value := k.Get(&w.e)
+		if value == w.defaults[i] {
+			continue
+		}
 		w.text = append(w.text, k.Name...)
 		w.text = append(w.text, '=')
-		w.text = append(w.text, k.Get(&w.e)...)
+		w.text = append(w.text, value...)
 		w.text = append(w.text, '\n')
 	}
 	sum := sha256.Sum256(w.text)
