@@ -21,6 +21,7 @@ type digest struct {
 	best    map[string]bool         // the fastest point of each size
 	axes    []string                // that a heat map can have
 	columns []widget.Column         // of the results
+	notes   []string                // what to know to trust the figures
 	twins   bool                    // something is held against a full-rank twin
 }
 
@@ -46,7 +47,7 @@ func digestOf(view *screen.SweepView) *digest {
 			d.best[t.Rows[b.Fastest].Point] = true
 		}
 	}
-	d.axes, d.columns = heatAxes(t), resultColumns(t)
+	d.axes, d.columns, d.notes = heatAxes(t), resultColumns(t), t.Notes()
 	return d
 }
 

@@ -1,12 +1,15 @@
 package sweep_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"boost-tui/sweeps"
+	"boost-tui/sweeps/space"
 	"boost-tui/tui/app"
 	"boost-tui/tui/keys"
 	"boost-tui/tui/layout"
@@ -268,5 +271,40 @@ func TestNoNewsNoDrawing(t *testing.T) {
 	d.Advance(time.Minute)
 	if s.Asked > asked {
 		t.Errorf("a hidden screen looked %d times", s.Asked-asked)
+	}
+}
+
+// Whatever stands in another user's sweep, no byte of it commands the terminal.
+func TestUntrustedText(t *testing.T) {
+	const evil = "x\x1b[2J\x07\u202e\nnext"
+	for name, file := range map[string]error{"grid": nil, "file": errors.New(evil)} {
+		view := made(t, comparison(t), 4)
+		view.State.Name, view.State.Cause, view.FileErr = evil, evil, file
+		view.State.Phase = sweeps.PhaseStopped
+		view.File.Constraints = []string{evil}
+		view.File.Axes = append(view.File.Axes, space.Axis{Keys: []string{"data"}, Values: [][]string{{evil}}, When: evil})
+		for i, p := range view.State.Points {
+			p.Label, p.Cause = evil, evil
+			r := view.Table.Rows[i]
+			r.Label, r.Cause, r.Size, r.Err = evil, evil, evil, errors.New(evil)
+		}
+		view.State.Notes, view.State.Held, view.State.Holder.Host = []sweeps.Note{{Text: evil}}, true, evil
+		view.State.Pruned = []space.Pruned{{Point: evil, Reason: evil}}
+		d, s := shown(t, 120, 36, view)
+		s.Infos[0].Name = evil
+		for _, key := range []string{"", "i", "esc", "K", "esc", "s", "esc", "shift+tab", "i", "esc", "G", "R", "esc", "tab", "tab", "i", "esc", "o", "esc", "h", "i", "esc", "E", "esc"} {
+			if key != "" {
+				d.Press(key)
+			}
+			d.Advance(time.Second)
+			if text := d.View(); strings.ContainsAny(text, "\x1b\x07\u202e") {
+				t.Fatalf("%s, after %s:\n%q", name, key, text)
+			}
+			testkit.CheckSize(t, name+" "+key, d.View(), 120, 36)
+		}
+		if file != nil {
+			d.Press("shift+tab", "shift+tab", "shift+tab")
+			has(t, d.Text(), "Grid", "s chooses another sweep")
+		}
 	}
 }

@@ -182,6 +182,9 @@ func (m *Model) info(string) tea.Cmd {
 	case m.focus == paneResults || m.focus == paneHeat:
 		return m.resultInfo()
 	}
+	if lines := m.sweepReport(); lines != nil {
+		return text("The sweep and its grid", append(lines, m.countReport()...))
+	}
 	return text("What the grid comes to", m.countReport())
 }
 
