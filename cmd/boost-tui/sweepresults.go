@@ -58,7 +58,7 @@ speed-ups over its own full-rank and vanilla twins, loss, memory, bytes. It can 
 	flags.SortFlags = false
 	flags.StringVar(&f.sort, "sort", "", "`COLUMN` to sort by, the best first: an axis or key, "+results.StepTime+", "+results.VsFull+", "+results.Loss+", …; an unknown one lists them")
 	flags.BoolVar(&f.reverse, "reverse", false, "sort the other way round")
-	flags.StringArrayVar(&f.filter, "filter", nil, "only rows that meet this `CONDITION`, repeatable: scheme=btp, tp!=1, vs_full>1.2")
+	flags.StringArrayVar(&f.filter, "filter", nil, "only rows that meet this `LINE`, as behind / on the screen, repeatable: btp tp>=2, scheme!=vanilla, vs_full>1.2, -state:failed")
 	flags.BoolVar(&f.pareto, "pareto", false, "only points that no other beats in step time, memory and loss at once")
 	flags.BoolVar(&f.best, "best", false, "only what stands out of each size: the fastest, the lowest loss, the least memory")
 	flags.StringVar(&f.heat, "heat", "", "lay a metric over two axes: `X,Y`")
@@ -85,8 +85,8 @@ func (f resultFlags) wrong(asJSON bool) error {
 	bad(f.reverse && f.sort == "", "--reverse is for --sort COLUMN")
 	bad(f.force && f.to == "", "--force is for --to FILE")
 	for _, text := range f.filter {
-		if _, err := parseCondition(text); err != nil {
-			errs = append(errs, err)
+		if _, err := (&results.Table{}).Where(text); err != nil { // fields do not depend on the sweep
+			errs = append(errs, fmt.Errorf("--filter %q: %w", text, err))
 		}
 	}
 	return errors.Join(errs...)
@@ -95,14 +95,11 @@ func (f resultFlags) wrong(asJSON bool) error {
 // part is what of the table was asked for.
 func (f resultFlags) part(t *results.Table) (*results.Table, error) {
 	for _, text := range f.filter {
-		c, err := parseCondition(text)
+		keep, err := t.Where(text)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("--filter %q: %w", text, err)
 		}
-		if _, known := (&results.Row{}).Field(c.column); !known {
-			return nil, fmt.Errorf("--filter %q: there is no such column; there are %s", text, strings.Join(t.Fields(), ", "))
-		}
-		t = t.Filter(c.holds)
+		t = t.Filter(keep)
 	}
 	if f.pareto {
 		t = rows(t, t.Pareto().Points)

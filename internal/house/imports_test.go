@@ -17,6 +17,7 @@ const module = "boost-tui/"
 var mayImport = map[string][]string{
 	"experiment":           {},
 	"docs":                 {},
+	"internal/filter":      {},
 	"internal/house":       {},
 	"internal/regular":     {},
 	"kernels.":             {},
@@ -30,11 +31,11 @@ var mayImport = map[string][]string{
 	"runner/protocol":      {"experiment", "internal/regular"},
 	"sweeps/space":         {"experiment", "planner"},
 	"sweeps.":              {"sweeps/space", "experiment", "runner", "profiler/record", "internal/regular"},
-	"sweeps/results":       {"sweeps.", "sweeps/space", "runner", "profiler", "experiment", "internal/regular"},
+	"sweeps/results":       {"sweeps.", "sweeps/space", "runner", "profiler", "experiment", "internal/filter", "internal/regular"},
 	"sweeps/queue":         {"sweeps", "runner", "planner", "profiler", "experiment", "internal/regular"},
 	"trainer":              {"trainer", "step", "model", "kernels", "experiment", "profiler", "runner/protocol", "docs", "internal/regular"},
 	"tui/early":            {},
-	"tui":                  {"tui", "sweeps", "runner", "profiler", "planner", "experiment"},
+	"tui":                  {"tui", "sweeps", "runner", "profiler", "planner", "experiment", "internal/filter"},
 	"bench":                {"sweeps", "runner", "profiler", "experiment", "kernels"},
 	"cmd":                  {"tui", "sweeps", "runner", "trainer", "planner", "profiler", "step", "model", "kernels", "experiment", "docs", "internal/regular"},
 }

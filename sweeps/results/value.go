@@ -8,14 +8,12 @@ import (
 	"strings"
 
 	"boost-tui/experiment"
+	"boost-tui/internal/filter"
 )
 
-// Value is what a row says under the name of an axis, a key or a metric.
-type Value struct {
-	Text   string // as a key's Set takes it; of a metric, the shortest text that reads back; empty: unknown, or it means nothing here
-	Number float64
-	IsNum  bool
-}
+// Value is what a row says under the name of an axis, a key or a metric. Its text is as a key's Set takes it, of a
+// metric the shortest that reads back; empty: unknown, or it means nothing here.
+type Value = filter.Value
 
 // Names of fields that are neither a key of the experiment nor a metric.
 const (
@@ -54,7 +52,7 @@ func (r *Row) Field(name string) (Value, bool) {
 		if !known {
 			return Value{}, true
 		}
-		return Value{float(v), v, true}, true
+		return Value{Text: float(v), Number: v, IsNum: true}, true
 	}
 	return r.key(name)
 }
@@ -72,7 +70,7 @@ func (r *Row) key(name string) (Value, bool) {
 		if r.Rank == 0 {
 			return Value{}, true
 		}
-		return Value{strconv.Itoa(r.Rank), float64(r.Rank), true}, true
+		return Value{Text: strconv.Itoa(r.Rank), Number: float64(r.Rank), IsNum: true}, true
 	}
 	return valueOf(k, r.Experiment), true
 }
@@ -194,4 +192,14 @@ func (t *Table) Filter(keep func(*Row) bool) *Table {
 		}
 	}
 	return &out
+}
+
+// Where reads a line of the filter language (internal/filter) into what Filter wants; "" keeps all. A term that makes no
+// sense, such as one on a field that rows do not have, is left out, and the error is about the first of those.
+func (t *Table) Where(line string) (keep func(*Row) bool, err error) {
+	q, err := filter.Parse(line, filter.Fields{Names: t.Fields(), More: func(name string) bool { return t.known(name) == nil }})
+	if q.Empty() {
+		return nil, err
+	}
+	return func(r *Row) bool { return q.Match(r) }, err
 }

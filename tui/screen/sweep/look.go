@@ -5,7 +5,6 @@ import (
 
 	"boost-tui/sweeps/results"
 	"boost-tui/tui/layout"
-	"boost-tui/tui/widget/filter"
 
 	tea "github.com/charmbracelet/bubbletea"
 )
@@ -59,11 +58,11 @@ func (m *Model) relook() tea.Cmd {
 // at looks at a table.
 func (l look) at(t *results.Table, d *digest) looked {
 	out := looked{look: l, all: len(t.Rows)}
-	query, err := filter.Parse(l.Filter, t.Fields())
+	keep, err := t.Where(l.Filter)
 	if err != nil {
 		out.fault = layout.Clean(err.Error())
 	}
-	passed := t.Filter(func(r *results.Row) bool { return query.Match(record{r}) })
+	passed := t.Filter(keep)
 	shown := passed.Filter(func(r *results.Row) bool {
 		return (l.Only != onlyFront || d.front[r.Point]) && (l.Only != onlyBest || d.best[r.Point])
 	})
@@ -111,13 +110,3 @@ func (m *Model) glanced(in looked) (news bool) {
 	m.rebuildResults()
 	return true
 }
-
-// record lets a row be filtered.
-type record struct{ row *results.Row }
-
-func (r record) Field(name string) (filter.Value, bool) {
-	v, ok := r.row.Field(name)
-	return filter.Value(v), ok
-}
-
-func (r record) Words() string { return r.row.Words() }
