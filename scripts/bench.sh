@@ -33,6 +33,8 @@ if [ "$what" = all ] || [ "$what" = sweep ]; then
 	held "100 000 points expanded and pruned (ms)" 5000 ./sweeps/space BenchmarkExpand
 	held "journal of 10 000 runs loaded (ms)" 200 ./sweeps BenchmarkLoad10000
 	held "results of 1 000 runs, one of them new (ms)" 200 ./sweeps/results BenchmarkRefresh
+	held "what is left of 141 000 points (ms)" 500 ./sweeps/results BenchmarkEstimate
+	held "table of 141 000 points (ms)" 2000 ./sweeps/results BenchmarkMeasure
 	go test -run '^$' -bench Sweep -benchtime 1x -timeout 30m ./bench 2>/dev/null | grep -E '^Benchmark|MISSED|FAIL'
 fi
 

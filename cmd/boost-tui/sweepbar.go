@@ -91,8 +91,8 @@ func (b *sweepBar) estimate(ctx context.Context) {
 		return
 	}
 	b.old = false
-	if t, err := results.Measure(ctx, b.runs, b.state, b.cache); err == nil {
-		b.left = leftWords(t.Estimate)
+	if e, err := results.EstimateSweep(ctx, b.runs, b.state, b.cache); err == nil {
+		b.left = leftWords(e)
 	}
 	end := time.Now()
 	b.again = end.Add(time.Duration(float64(end.Sub(begin)) / estimateShare))

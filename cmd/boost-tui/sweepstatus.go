@@ -142,15 +142,15 @@ func (a *app) tellSweep(ctx context.Context, s *runner.Store, sw *sweeps.Sweep) 
 	if err != nil {
 		return err
 	}
-	t, err := results.Measure(ctx, s, st, results.NewCache())
+	est, err := results.EstimateSweep(ctx, s, st, nil)
 	if err != nil {
 		return err
 	}
 	if !a.json {
-		return a.printSweepStatus(st, t.Estimate)
+		return a.printSweepStatus(st, est)
 	}
 	v := viewOfSweep(st)
-	v.Estimate = &t.Estimate
+	v.Estimate = &est
 	place := map[string]int{}
 	for i, p := range st.Queue {
 		place[p.ID] = i + 1

@@ -103,6 +103,20 @@ func TestHeatCombines(t *testing.T) {
 	if h.Combined != "repeats by their median" || len(h.XValues) != 2 || h.XValues[0] != "vanilla" {
 		t.Errorf("%+v", h)
 	}
+	// A configuration whose other repeats have no value is none of repeats.
+	for _, i := range []int{1, 2, 4, 5} {
+		table.Rows[i].Figures.StepTimeMedian = nil
+	}
+	h, err = table.Heat("scheme", "tp", StepTime)
+	ok(t, err)
+	if h.Combined != "one point in a cell" || h.Cells[0][0].Points != 1 || len(h.Cells[0][0].Rows) != 3 {
+		t.Errorf("%+v", h)
+	}
+	h, err = table.Heat("tp", "rank", StepTime)
+	ok(t, err)
+	if h.Combined != "the lowest of up to 2 configurations in a cell, over scheme" {
+		t.Errorf("%q", h.Combined)
+	}
 	// A value that means nothing to some points has its own place, the last one.
 	f.run(f.point("full", "variant", "full", "scheme", "full-rank"), dose{wall: 0.4, loss: 2})
 	h, err = f.measure(nil).Heat("rank", "tp", StepTime)
@@ -117,7 +131,8 @@ func made(figures [][3]float64, configuration func(int) string) *Table {
 	t := &Table{}
 	for i, v := range figures {
 		memory := int64(v[1])
-		r := &Row{Point: fmt.Sprint(i), Label: fmt.Sprint(i), Status: sweeps.Finished, Size: "tiny", Tokens: 1024, configuration: configuration(i)}
+		r := &Row{Point: fmt.Sprint(i), Label: fmt.Sprint(i), Status: sweeps.Finished, Size: "tiny", Tokens: 1024}
+		r.Experiment.Where.Setup = configuration(i)
 		r.Figures.StepTimeMedian, r.Figures.PeakMemory, r.Figures.LossMeanLast20 = &v[0], &memory, &v[2]
 		t.Rows = append(t.Rows, r)
 	}
@@ -173,13 +188,9 @@ func TestParetoOfRepeatsAndUnknowns(t *testing.T) {
 }
 
 func TestBestPerSize(t *testing.T) {
-	table := made([][3]float64{{1, 9, 2}, {2, 5, 1}, {3, 7, 3}, {8, 1, 8}, {9, 1, 7}, {10, 1, 6}}, func(i int) string { return fmt.Sprint(i / 3 * (i + 1)) })
+	table := made([][3]float64{{1, 9, 2}, {2, 5, 1}, {3, 7, 3}, {8, 1, 8}, {9, 1, 7}, {10, 1, 6}}, func(i int) string { return []string{"a", "b", "c", "d"}[min(i, 3)] })
 	for _, r := range table.Rows[3:] {
 		r.Size = "60m"
-	}
-	table.Rows[0].configuration, table.Rows[1].configuration, table.Rows[2].configuration = "a", "b", "c"
-	for _, r := range table.Rows[3:] {
-		r.configuration = "d"
 	}
 	table.Rows = append(table.Rows, &Row{Size: "7b", Status: sweeps.Failed, Tokens: 1024})
 	got := table.BestPerSize()

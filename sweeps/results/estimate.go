@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"boost-tui/experiment"
+	"boost-tui/profiler/compare"
 	"boost-tui/runner"
 	"boost-tui/sweeps"
 	"boost-tui/sweeps/space"
@@ -27,61 +28,85 @@ type Estimate struct {
 // AtLeast reports whether the figures are a lower bound, because some points are not in them.
 func (e Estimate) AtLeast() bool { return e.Seconds != nil && e.Covered < e.Points }
 
-// work is a point that is not over.
-type work struct {
-	pace            // its seconds are 0
-	running bool    //
-	left    float64 // seconds that a running one still takes by its own steps; NaN: not known
-	since   float64 // seconds that a running one has run
+// EstimateSweep is the Estimate of Measure by itself. Of runs it reads those alone that go on, so that it is cheap for
+// a sweep of many points. The error is the context's.
+func EstimateSweep(ctx context.Context, runs *runner.Store, st *sweeps.State, cache *Cache) (Estimate, error) {
+	if cache == nil {
+		cache = NewCache()
+	}
+	e := estimateState(st, func(p *sweeps.PointState) spelled {
+		e, _ := p.Experiment(st.Base) // what is wrong with a point, its row says
+		var figures compare.Summary
+		if id := runOf(p); p.Status == sweeps.Running && isRun(id) {
+			figures, _ = compare.SummarizeContext(ctx, runs.Dir(id)) // without figures it is taken to be like others
+		}
+		return spelled{e, &figures}
+	}, func() History { return cache.past(ctx, runs) }, time.Now())
+	return e, ctx.Err()
+}
+
+// spelled is what an estimate asks of a point.
+type spelled struct {
+	experiment experiment.Experiment
+	figures    *compare.Summary // where it runs
 }
 
 // estimateState is about the points of a sweep that are not over. past is asked for only where the sweep has measured nothing itself.
-func estimateState(st *sweeps.State, rows map[string]*Row, past func() History, now time.Time) Estimate {
-	var own []pace
-	for _, p := range st.Pace {
-		if r := rows[p.Point]; r != nil && p.Seconds > 0 {
-			own = append(own, pace{r.Experiment, r.configuration, p.FLOPs, p.Ranks, p.Seconds})
-		}
-	}
-	var left []work
-	take := func(p *sweeps.PointState) {
-		r := rows[p.ID]
-		if r == nil {
-			return
-		}
-		w := work{pace: pace{experiment: r.Experiment, configuration: r.configuration, flops: p.FLOPs, ranks: p.Ranks}, left: math.NaN()}
-		if p.Status == sweeps.Running {
-			w.running = true
-			if mean := r.Figures.StepTimeMean; mean != nil && r.Figures.Steps > 0 {
-				w.left = *mean * float64(max(0, r.Steps-r.Figures.Steps))
-			}
-			if n := len(p.Attempts); n > 0 {
-				w.since = max(0, now.Sub(p.Attempts[n-1].Begun).Seconds())
-			}
-		}
-		left = append(left, w)
-	}
-	for _, p := range st.Points {
-		if p.Status == sweeps.Running {
-			take(p)
-		}
-	}
-	for _, p := range st.Queue {
-		take(p)
-	}
+func estimateState(st *sweeps.State, spell func(*sweeps.PointState) spelled, past func() History, now time.Time) Estimate {
+	left := append(running(st), st.Queue...)
 	if len(left) == 0 {
 		return Estimate{Basis: "nothing is left"}
 	}
+	own := measured(st, spell)
 	var h History
 	if len(own) == 0 {
 		h = past()
 	}
-	e := estimate(left, own, h, st.Options.AtOnce)
+	s := newEstimator(own, h, st.Options.AtOnce)
+	for _, p := range left {
+		w := work{pace: pace{flops: p.FLOPs, ranks: p.Ranks}, left: math.NaN()}
+		if w.running = p.Status == sweeps.Running; w.running || !s.book.empty() { // else nothing is looked up
+			at := spell(p)
+			w.experiment = at.experiment
+			if w.running {
+				w.goesOn(p, at.figures, now)
+			}
+		}
+		s.add(&w)
+	}
+	e := s.estimate()
 	e.Basis += limits(e, st)
 	if st.Phase == sweeps.PhasePaused || st.Phase == sweeps.PhaseStopped || st.Phase == sweeps.PhaseInterrupted {
 		e.Basis = "once it goes on: " + e.Basis
 	}
 	return e
+}
+
+func running(st *sweeps.State) (out []*sweeps.PointState) {
+	for _, p := range st.Points {
+		if p.Status == sweeps.Running {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// measured are the runs of the sweep that have finished.
+func measured(st *sweeps.State, spell func(*sweeps.PointState) spelled) []pace {
+	if len(st.Pace) == 0 {
+		return nil
+	}
+	of := make(map[string]*sweeps.PointState, len(st.Points))
+	for _, p := range st.Points {
+		of[p.ID] = p
+	}
+	var own []pace
+	for _, m := range st.Pace {
+		if p := of[m.Point]; p != nil && m.Seconds > 0 {
+			own = append(own, pace{spell(p).experiment, m.FLOPs, m.Ranks, m.Seconds})
+		}
+	}
+	return own
 }
 
 // limits says which of the sweep's limits comes before the end.
@@ -101,45 +126,73 @@ func EstimatePoints(base experiment.Experiment, points []space.Point, o sweeps.O
 	if len(points) == 0 {
 		return Estimate{Basis: "nothing is left"}
 	}
-	left := make([]work, 0, len(points))
-	for _, p := range points {
+	s := newEstimator(nil, h, o.AtOnce)
+	for i := range points {
+		p := &points[i]
 		w := work{pace: pace{flops: p.FLOPs, ranks: p.Ranks}, left: math.NaN()}
-		if !h.Empty() { // nothing is looked up without
+		if !s.book.empty() { // else nothing is looked up
 			w.experiment, _ = p.Experiment(base) // what is wrong with a point is said where it is made
-			w.configuration = configurationOf(w.experiment)
 		}
-		left = append(left, w)
+		s.add(&w)
 	}
-	return estimate(left, nil, h, o.AtOnce)
+	return s.estimate()
 }
 
-// estimate goes through the work in its order: what runs, then what is queued, each begun when one of the places is free.
-func estimate(left []work, own []pace, h History, atOnce int) Estimate {
-	e := Estimate{Points: len(left)}
-	book := newPaceBook(own, h.runs)
-	var used [byNothing + 1]int
-	places := make([]float64, max(1, atOnce)) // seconds from now at which each is free
-	hours := 0.0
-	for _, w := range left {
-		seconds, why := book.of(w)
-		used[why]++
-		if why == byNothing {
-			continue
-		}
-		e.Covered++
-		next := 0
-		for i := range places {
-			if places[i] < places[next] {
-				next = i
-			}
-		}
-		places[next] += seconds
-		hours += seconds * float64(max(1, w.ranks)) / 3600
+// work is a point that is not over.
+type work struct {
+	pace            // its seconds are 0
+	running bool    //
+	left    float64 // seconds that a running one still takes by its own steps; NaN: not known
+	since   float64 // seconds that a running one has run
+}
+
+// goesOn notes how far a running point is.
+func (w *work) goesOn(p *sweeps.PointState, f *compare.Summary, now time.Time) {
+	if f.StepTimeMean != nil && f.Steps > 0 {
+		w.left = *f.StepTimeMean * float64(max(0, p.Steps-f.Steps))
 	}
-	e.Basis = basisOf(used, len(left), len(own), atOnce)
-	if e.Covered > 0 {
-		total := slices.Max(places)
-		e.Seconds, e.DeviceHours = &total, &hours
+	if n := len(p.Attempts); n > 0 {
+		w.since = max(0, now.Sub(p.Attempts[n-1].Begun).Seconds())
+	}
+}
+
+// estimator goes through the work in its order: what runs, then what is queued, each begun when one of the places is free.
+type estimator struct {
+	book            *paceBook
+	own             int       // runs of the sweep that the book rests on
+	places          []float64 // seconds from now at which each is free
+	used            [byNothing + 1]int
+	points, covered int
+	hours           float64
+}
+
+func newEstimator(own []pace, h History, atOnce int) *estimator {
+	return &estimator{book: newPaceBook(own, h.runs), own: len(own), places: make([]float64, max(1, atOnce))}
+}
+
+func (s *estimator) add(w *work) {
+	s.points++
+	seconds, why := s.book.of(w)
+	s.used[why]++
+	if why == byNothing {
+		return
+	}
+	s.covered++
+	next := 0
+	for i := range s.places {
+		if s.places[i] < s.places[next] {
+			next = i
+		}
+	}
+	s.places[next] += seconds
+	s.hours += seconds * float64(max(1, w.ranks)) / 3600
+}
+
+func (s *estimator) estimate() Estimate {
+	e := Estimate{Points: s.points, Covered: s.covered, Basis: basisOf(s.used, s.points, s.own, len(s.places))}
+	if s.covered > 0 {
+		total := slices.Max(s.places)
+		e.Seconds, e.DeviceHours = &total, &s.hours
 	}
 	return e
 }
@@ -172,15 +225,4 @@ func counted(n int, what string) string {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
-}
-
-// past is the store's history, read at most once a minute.
-func (c *Cache) past(ctx context.Context, runs *runner.Store) History {
-	const fresh = time.Minute
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.asked.IsZero() || time.Since(c.asked) > fresh {
-		c.history, c.asked = ReadHistory(ctx, runs), time.Now()
-	}
-	return c.history
 }

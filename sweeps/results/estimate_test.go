@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"strings"
 	"testing"
@@ -146,6 +147,49 @@ func TestEstimateByTheStore(t *testing.T) {
 	f.run(f.st.Points[0], dose{wall: 1, loss: 2})
 	if own := f.measure(nil).Estimate; *own.Seconds < 9*150 || strings.Contains(own.Basis, "earlier") {
 		t.Errorf("%+v", own)
+	}
+}
+
+// The estimate alone is that of the whole table, whatever runs and was measured.
+func TestEstimateAlone(t *testing.T) {
+	f := usual(t)
+	same := func() {
+		t.Helper()
+		alone, err := EstimateSweep(t.Context(), f.store, f.st, nil)
+		ok(t, err)
+		if whole := f.measure(nil).Estimate; alone.String() != whole.String() || alone.Points != whole.Points || alone.Covered != whole.Covered {
+			t.Errorf("%+v, measured %+v", alone, whole)
+		}
+	}
+	same()
+	f.run(f.st.Points[0], dose{wall: 0.4, loss: 2})
+	same()
+	f.run(f.st.Points[1], dose{steps: 20, wall: 0.4, loss: 2, status: sweeps.Running})
+	f.st.Points[2].Status = sweeps.Running // about to begin
+	f.st.Queue = f.st.Queue[1:]
+	same()
+	f.finish()
+	same()
+}
+
+// What of an experiment makes another configuration: everything but its name, tags and seed.
+func TestConfigurations(t *testing.T) {
+	parts := map[reflect.Type]bool{}
+	for of, i := reflect.TypeFor[configuration](), 0; i < of.NumField(); i++ {
+		parts[of.Field(i).Type] = true
+	}
+	for of, i := reflect.TypeFor[experiment.Experiment](), 0; i < of.NumField(); i++ {
+		if f := of.Field(i); parts[f.Type] == (f.Name == "Name" || f.Name == "Tags") {
+			t.Errorf("%s makes another configuration: %v", f.Name, parts[f.Type])
+		}
+	}
+	e := experiment.Default()
+	for key, want := range map[string]bool{"name": true, "tags": true, "seed": true, "lr": false, "tp": false, "rank": false, "seq": false, "setup": false} {
+		other := e
+		ok(t, other.Set(key, "7"))
+		if got := configurationOf(&other) == configurationOf(&e); got != want {
+			t.Errorf("another %s makes the same configuration: %v", key, got)
+		}
 	}
 }
 

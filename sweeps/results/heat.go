@@ -36,6 +36,8 @@ type Cell struct {
 	Partial bool      `json:"partial,omitempty"`
 	Pruned  int       `json:"pruned,omitempty"`
 	Why     string    `json:"why,omitempty"` // the first reason of what was pruned, or the cause of what failed
+
+	repeats bool // one of its configurations has several values
 }
 
 // Heat is a metric over two axes.
@@ -99,7 +101,7 @@ func (h *Heat) sum(t *Table, m Metric) {
 				first = false
 			}
 			most = max(most, c.Points)
-			repeats = repeats || c.Points > 0 && len(c.Rows) > c.Points
+			repeats = repeats || c.repeats
 			h.differ(t, c.Rows)
 		}
 	}
@@ -146,11 +148,12 @@ func (t *Table) cell(rows []int, pruned []space.Pruned, m Metric) Cell {
 		c.State, c.Why = CellPruned, pruned[0].Reason
 	}
 	for _, g := range t.groups(rows) {
-		v, ok := t.median(g, m)
-		if !ok {
+		v, n := t.median(g, m)
+		if n == 0 {
 			continue
 		}
 		c.Points++
+		c.repeats = c.repeats || n > 1
 		if c.Points == 1 || m.Better(v, c.Value) {
 			c.State, c.Value, c.Row, c.Why = CellMeasured, v, t.nearest(g, m, v), ""
 			c.Partial = t.Rows[c.Row].Partial

@@ -105,7 +105,7 @@ func (k *prunedKey) of(p space.Pruned) Value {
 			if err := e.Set(s.Key, s.Value); err != nil {
 				v = Value{Text: s.Value} // what is wrong with it, the point's reason says
 			} else {
-				v = valueOf(k.key, e)
+				v = valueOf(k.key, &e)
 			}
 			k.seen[s.Value] = v
 		}

@@ -39,7 +39,7 @@ func ReadHistory(ctx context.Context, runs *runner.Store) History {
 		if e.Train.Resume != "" && e.Train.Resume != "none" { // its steps began elsewhere
 			continue
 		}
-		p := pace{experiment: e, configuration: configurationOf(e), flops: in.Run.Predicted.FLOPs * float64(s.Steps), ranks: in.Run.World(),
+		p := pace{experiment: e, flops: in.Run.Predicted.FLOPs * float64(s.Steps), ranks: in.Run.World(),
 			seconds: in.Result.Ended.Sub(in.Result.Started).Seconds()}
 		if p.seconds > 0 && p.experiment.Step.Device != experiment.DeviceAuto {
 			h.runs = append(h.runs, p)

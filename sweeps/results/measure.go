@@ -26,7 +26,7 @@ func Measure(ctx context.Context, runs *runner.Store, st *sweeps.State, cache *C
 		Pruned: st.Pruned, base: st.Base, Rows: make([]*Row, 0, len(st.Points)), Worked: st.Worked.Seconds(), Hours: st.DeviceHours}
 	byPoint := make(map[string]*Row, len(st.Points))
 	for _, p := range st.Points {
-		r := newRow(runs, st, p, cache)
+		r := newRow(runs, st, p)
 		t.Rows = append(t.Rows, r)
 		byPoint[p.ID] = r
 	}
@@ -37,33 +37,32 @@ func Measure(ctx context.Context, runs *runner.Store, st *sweeps.State, cache *C
 	if err := t.compare(ctx, st, byPoint, cache); err != nil {
 		return nil, fmt.Errorf("measure sweep %s: %w", st.ID, err)
 	}
-	t.Estimate = estimateState(st, byPoint, func() History { return cache.past(ctx, runs) }, time.Now())
+	spell := func(p *sweeps.PointState) spelled {
+		r := byPoint[p.ID]
+		return spelled{r.Experiment, &r.Figures}
+	}
+	t.Estimate = estimateState(st, spell, func() History { return cache.past(ctx, runs) }, time.Now())
 	return t, nil
 }
 
 // newRow is what the plan and the journal say of a point.
-func newRow(runs *runner.Store, st *sweeps.State, p *sweeps.PointState, cache *Cache) *Row {
+func newRow(runs *runner.Store, st *sweeps.State, p *sweeps.PointState) *Row {
 	r := &Row{Point: p.ID, Label: p.Label, Twin: p.Twin, Status: p.Status, Cause: p.Cause, Partial: p.Status == sweeps.Running,
 		Ranks: p.Ranks, Steps: p.Steps, Attempts: len(p.Attempts), axes: st.Axes}
-	e, err := cache.point(st.ID+"/"+p.ID, func() (experiment.Experiment, error) { return p.Experiment(st.Base) })
-	r.describe(e.Experiment)
-	r.configuration = e.configuration
+	e, err := p.Experiment(st.Base)
+	r.describe(e)
 	if err != nil {
 		r.Err = err
 	}
-	id := p.Run()
 	if n := len(p.Attempts); n > 0 {
-		last := p.Attempts[n-1]
+		last := &p.Attempts[n-1]
 		r.Rule, r.Seconds = last.Rule, last.Seconds
 		if r.Cause == "" {
 			r.Cause = last.Cause
 		}
-		if p.Status == sweeps.Running {
-			id = last.Run // which may be about to be created: the one before it does not count
-		}
 	}
-	if id != "" && p.Status != sweeps.Queued { // a queued point's last run is one that does not count
-		if filepath.Base(id) != id || !filepath.IsLocal(id) || id == "." {
+	if id := runOf(p); id != "" {
+		if !isRun(id) {
 			r.Err = errors.Join(r.Err, fmt.Errorf("the journal names a run %q, which cannot be one", id))
 			return r
 		}
@@ -71,6 +70,20 @@ func newRow(runs *runner.Store, st *sweeps.State, p *sweeps.PointState, cache *C
 	}
 	return r
 }
+
+// runOf is the run of a point that counts; empty: there is none.
+func runOf(p *sweeps.PointState) string {
+	switch n := len(p.Attempts); {
+	case p.Status == sweeps.Queued: // its last run does not count
+		return ""
+	case p.Status == sweeps.Running && n > 0:
+		return p.Attempts[n-1].Run // which may be about to be created: the one before it does not count
+	}
+	return p.Run()
+}
+
+// isRun reports whether an id of a journal can be a run's.
+func isRun(id string) bool { return filepath.Base(id) == id && filepath.IsLocal(id) && id != "." }
 
 // describe takes over what an experiment says.
 func (r *Row) describe(e experiment.Experiment) {

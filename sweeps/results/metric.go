@@ -85,14 +85,24 @@ func Metrics() []Metric { return append([]Metric(nil), metrics...) }
 
 // MetricOf finds a metric. The error lists them.
 func MetricOf(name string) (Metric, error) {
-	var names []string
-	for _, m := range metrics {
-		if m.Name == name {
-			return m, nil
-		}
-		names = append(names, m.Name)
+	if m := metricNamed(name); m != nil {
+		return *m, nil
+	}
+	names := make([]string, len(metrics))
+	for i, m := range metrics {
+		names[i] = m.Name
 	}
 	return Metric{}, fmt.Errorf("%q is no metric; there are %s", name, strings.Join(names, ", "))
+}
+
+// metricNamed finds a metric, for whoever goes on without; nil: there is none.
+func metricNamed(name string) *Metric {
+	for i := range metrics {
+		if metrics[i].Name == name {
+			return &metrics[i]
+		}
+	}
+	return nil
 }
 
 func perToken(r *Row) *float64 {

@@ -1,9 +1,7 @@
 package results
 
 import (
-	"fmt"
 	"math"
-	"slices"
 
 	"boost-tui/experiment"
 	"boost-tui/profiler/stats"
@@ -11,11 +9,10 @@ import (
 
 // pace is a measured run.
 type pace struct {
-	experiment    experiment.Experiment
-	configuration string
-	flops         float64
-	ranks         int
-	seconds       float64
+	experiment experiment.Experiment
+	flops      float64
+	ranks      int
+	seconds    float64
 }
 
 // basis is why an estimate of a point is believed, the best first.
@@ -35,37 +32,60 @@ var basisWords = [...]string{
 	bySweep: "other runs of the sweep, scaled by FLOPs", byStore: "earlier runs on this machine, scaled by FLOPs",
 }
 
+// sample is what several runs measured. Its median is worked out once, when all of them are in.
+type sample struct {
+	values []float64
+	middle float64
+	known  bool
+}
+
+func (s *sample) add(v float64) { s.values = append(s.values, v) }
+
+func (s *sample) median() float64 {
+	if !s.known {
+		s.middle, s.known = stats.Median(s.values).Value, true
+	}
+	return s.middle
+}
+
 // paceBook finds the measured runs that are nearest to a point.
 type paceBook struct {
-	repeats map[string][]float64 // seconds, by configuration
-	scheme  map[string][]float64 // seconds per FLOP, by variant, scheme and ranks
-	sweep   []float64
-	store   []float64
-	middle  map[string]float64 // medians that were asked for
+	repeats map[configuration]*sample // seconds
+	scheme  map[kind]*sample          // seconds per FLOP
+	sweep   sample                    // the same, of the sweep's runs
+	store   sample                    // and of others
 }
 
 func newPaceBook(own, past []pace) *paceBook {
-	b := &paceBook{repeats: map[string][]float64{}, scheme: map[string][]float64{}, middle: map[string]float64{}}
-	for i, p := range slices.Concat(own, past) {
-		b.repeats[p.configuration] = append(b.repeats[p.configuration], p.seconds)
-		rate := p.rate()
-		if !(rate > 0) || math.IsInf(rate, 0) {
-			continue
-		}
-		b.scheme[p.kind()] = append(b.scheme[p.kind()], rate)
-		if i < len(own) {
-			b.sweep = append(b.sweep, rate)
-		} else {
-			b.store = append(b.store, rate)
-		}
+	b := &paceBook{repeats: map[configuration]*sample{}, scheme: map[kind]*sample{}}
+	for i := range own {
+		b.add(&own[i], &b.sweep)
+	}
+	for i := range past {
+		b.add(&past[i], &b.store)
 	}
 	return b
 }
 
-// kind is what has one speed, about: the same way of computing on as many ranks.
-func (p *pace) kind() string {
-	e := &p.experiment
-	return fmt.Sprintf("%s %s tp%d pp%d dp%d %s %s", e.Model.Variant, e.Parallel.Scheme, e.Parallel.TP, e.Parallel.PP, e.Parallel.DP, e.Step.Device, e.Step.DType)
+func (b *paceBook) empty() bool { return len(b.repeats) == 0 }
+
+func (b *paceBook) add(p *pace, all *sample) {
+	grow(b.repeats, configurationOf(&p.experiment)).add(p.seconds)
+	rate := p.rate()
+	if !(rate > 0) || math.IsInf(rate, 0) {
+		return
+	}
+	grow(b.scheme, kindOf(&p.experiment)).add(rate)
+	all.add(rate)
+}
+
+func grow[K comparable](m map[K]*sample, k K) *sample {
+	s := m[k]
+	if s == nil {
+		s = &sample{}
+		m[k] = s
+	}
+	return s
 }
 
 // rate is the seconds that a FLOP takes. Ranks on the cpu share the machine's cores; ranks on devices have one each.
@@ -85,9 +105,12 @@ func (w *work) scaled(rate float64) float64 {
 }
 
 // of is how long a point still takes, and why that is believed.
-func (b *paceBook) of(w work) (float64, basis) {
+func (b *paceBook) of(w *work) (float64, basis) {
 	if w.running && !math.IsNaN(w.left) {
 		return w.left, byItself
+	}
+	if b.empty() {
+		return 0, byNothing
 	}
 	seconds, why := b.whole(w)
 	if w.running {
@@ -97,30 +120,21 @@ func (b *paceBook) of(w work) (float64, basis) {
 }
 
 // whole is how long a point takes from its start.
-func (b *paceBook) whole(w work) (float64, basis) {
-	if s := b.repeats[w.configuration]; len(s) > 0 && w.configuration != "" {
-		return b.median("repeats "+w.configuration, s), byRepeat
+func (b *paceBook) whole(w *work) (float64, basis) {
+	if s := b.repeats[configurationOf(&w.experiment)]; s != nil {
+		return s.median(), byRepeat
 	}
 	if !(w.flops > 0) {
 		return 0, byNothing
 	}
-	if s := b.scheme[w.kind()]; len(s) > 0 {
-		return w.scaled(b.median("scheme "+w.kind(), s)), byScheme
+	if s := b.scheme[kindOf(&w.experiment)]; s != nil {
+		return w.scaled(s.median()), byScheme
 	}
-	if len(b.sweep) > 0 {
-		return w.scaled(b.median("sweep", b.sweep)), bySweep
+	if len(b.sweep.values) > 0 {
+		return w.scaled(b.sweep.median()), bySweep
 	}
-	if len(b.store) > 0 {
-		return w.scaled(b.median("store", b.store)), byStore
+	if len(b.store.values) > 0 {
+		return w.scaled(b.store.median()), byStore
 	}
 	return 0, byNothing
-}
-
-func (b *paceBook) median(name string, of []float64) float64 {
-	m, ok := b.middle[name]
-	if !ok {
-		m = stats.Median(of).Value
-		b.middle[name] = m
-	}
-	return m
 }

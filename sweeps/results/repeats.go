@@ -16,9 +16,9 @@ type group struct {
 // groups puts rows together by configuration, in the order of their first rows.
 func (t *Table) groups(rows []int) []group {
 	var out []group
-	at := map[string]int{}
+	at := map[configuration]int{}
 	for _, i := range rows {
-		k := t.Rows[i].configuration
+		k := configurationOf(&t.Rows[i].Experiment)
 		g, there := at[k]
 		if !there {
 			g = len(out)
@@ -30,28 +30,31 @@ func (t *Table) groups(rows []int) []group {
 }
 
 // finished are the rows whose run did its work.
-func (t *Table) finished(also func(*Row) bool) []int {
+func (t *Table) finished() []int {
 	var out []int
 	for i, r := range t.Rows {
-		if r.Status == sweeps.Finished && also(r) {
+		if r.Status == sweeps.Finished {
 			out = append(out, i)
 		}
 	}
 	return out
 }
 
-// median of a metric over the group's rows that know it; false: none does.
-func (t *Table) median(g group, m Metric) (float64, bool) {
+// median of a metric over the n of the group's rows that know it.
+func (t *Table) median(g group, m Metric) (middle float64, n int) {
 	var vs []float64
 	for _, i := range g.rows {
 		if v, ok := m.Of(t.Rows[i]); ok {
 			vs = append(vs, v)
 		}
 	}
-	if len(vs) == 0 {
-		return 0, false
+	switch len(vs) {
+	case 0:
+		return 0, 0
+	case 1: // of most points
+		return vs[0], 1
 	}
-	return stats.Median(vs).Value, true
+	return stats.Median(vs).Value, len(vs)
 }
 
 // nearest is the group's row whose metric is nearest to the value: of repeats, the one in the middle.
@@ -102,10 +105,10 @@ func (t *Table) Pareto() Front {
 		v []float64
 	}
 	var all, front []ranked
-	for _, g := range t.groups(t.finished(func(*Row) bool { return true })) {
+	for _, g := range t.groups(t.finished()) {
 		var v []float64
 		for _, m := range ms {
-			if x, ok := t.median(g, m); ok {
+			if x, n := t.median(g, m); n > 0 {
 				v = append(v, x)
 			}
 		}
@@ -170,10 +173,10 @@ func (t *Table) BestPerSize() []Best {
 	loss, _ := MetricOf(Loss)
 	memory, _ := MetricOf(PeakMemory)
 	var out []Best
-	for _, size := range t.sizes() {
-		rows := t.finished(func(r *Row) bool { return r.Size == size })
-		gs := t.groups(rows)
-		b := Best{Size: size, Points: len(rows), Metric: speed.Name, Fastest: t.best(gs, speed), LowestLoss: t.best(gs, loss), LeastMemory: t.best(gs, memory)}
+	sizes, of := t.sizes()
+	for _, size := range sizes {
+		gs := t.groups(of[size])
+		b := Best{Size: size, Points: len(of[size]), Metric: speed.Name, Fastest: t.best(gs, speed), LowestLoss: t.best(gs, loss), LeastMemory: t.best(gs, memory)}
 		if b.Points > 0 {
 			out = append(out, b)
 		}
@@ -181,21 +184,27 @@ func (t *Table) BestPerSize() []Best {
 	return out
 }
 
-func (t *Table) sizes() []string {
-	var out []string
-	for _, r := range t.Rows {
-		if !slices.Contains(out, r.Size) {
-			out = append(out, r.Size)
+// sizes are those of all rows in their order, with the finished rows of each.
+func (t *Table) sizes() (sizes []string, finished map[string][]int) {
+	finished = map[string][]int{}
+	for i, r := range t.Rows {
+		of, there := finished[r.Size]
+		if !there {
+			sizes = append(sizes, r.Size)
 		}
+		if r.Status == sweeps.Finished {
+			of = append(of, i)
+		}
+		finished[r.Size] = of
 	}
-	return out
+	return sizes, finished
 }
 
 // best is the row in the middle of the best group; of equals, the first.
 func (t *Table) best(gs []group, m Metric) int {
 	at, top := -1, 0.0
 	for _, g := range gs {
-		if v, ok := t.median(g, m); ok && (at < 0 || m.Better(v, top)) {
+		if v, n := t.median(g, m); n > 0 && (at < 0 || m.Better(v, top)) {
 			at, top = t.nearest(g, m, v), v
 		}
 	}

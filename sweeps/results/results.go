@@ -72,8 +72,7 @@ type Row struct {
 	VsVanilla  *Versus
 	Err        error // why the run's files or the point's plan could not be read
 
-	axes          []string
-	configuration string // everything that its experiment says but for seed, name and tags
+	axes []string
 }
 
 // Versus is a speed-up over a twin.

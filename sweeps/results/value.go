@@ -47,7 +47,7 @@ func (r *Row) Field(name string) (Value, bool) {
 	case fieldTwin:
 		return Value{Text: onOff(r.Twin)}, true
 	}
-	if m, err := MetricOf(name); err == nil {
+	if m := metricNamed(name); m != nil {
 		v, known := m.Of(r)
 		if !known {
 			return Value{}, true
@@ -72,11 +72,11 @@ func (r *Row) key(name string) (Value, bool) {
 		}
 		return Value{Text: strconv.Itoa(r.Rank), Number: float64(r.Rank), IsNum: true}, true
 	}
-	return valueOf(k, r.Experiment), true
+	return valueOf(k, &r.Experiment), true
 }
 
-func valueOf(k experiment.Key, e experiment.Experiment) Value {
-	v := Value{Text: e.Get(k.Name)}
+func valueOf(k experiment.Key, e *experiment.Experiment) Value {
+	v := Value{Text: k.Get(e)}
 	if k.Kind == experiment.Int || k.Kind == experiment.Float {
 		if n, err := strconv.ParseFloat(v.Text, 64); err == nil {
 			v.Number, v.IsNum = n, true
@@ -120,9 +120,15 @@ func (t *Table) Fields() []string {
 	return out
 }
 
+// isField reports whether rows have a field of that name.
+func isField(name string) bool {
+	_, ok := (&Row{}).Field(name)
+	return ok
+}
+
 // known refuses the name of a field that rows do not have.
 func (t *Table) known(name string) error {
-	if _, ok := (&Row{}).Field(name); ok {
+	if isField(name) {
 		return nil
 	}
 	return fmt.Errorf("%q is neither an axis, nor a key of the experiment, nor a metric; there are %s", name, strings.Join(t.Fields(), ", "))
@@ -197,7 +203,7 @@ func (t *Table) Filter(keep func(*Row) bool) *Table {
 // Where reads a line of the filter language (internal/filter) into what Filter wants; "" keeps all. A term that makes no
 // sense, such as one on a field that rows do not have, is left out, and the error is about the first of those.
 func (t *Table) Where(line string) (keep func(*Row) bool, err error) {
-	q, err := filter.Parse(line, filter.Fields{Names: t.Fields(), More: func(name string) bool { return t.known(name) == nil }})
+	q, err := filter.Parse(line, filter.Fields{Names: t.Fields(), More: isField})
 	if q.Empty() {
 		return nil, err
 	}
