@@ -118,7 +118,7 @@ const slack = 5
 
 // Nothing that a sweep of many points tells holds a key up.
 func TestBudgets(t *testing.T) {
-	m, s := on(t, large(t, 2000))
+	m, s := on(t, large(t, 10000))
 	quickest := func(f func()) time.Duration {
 		best := time.Hour
 		for range 5 {
