@@ -93,7 +93,7 @@ func (p prepared) record(blas string) runner.LaunchOptions {
 	return runner.LaunchOptions{
 		Argv: os.Args, After: p.after,
 		Predicted: &runner.Predicted{MemBytes: p.plan.Memory.Total, CommBytesPerStep: p.plan.StepBytes,
-			FLOPs: float64(p.plan.FLOPs), Parameters: p.plan.Parameters},
+			FLOPs: float64(p.plan.FLOPs), Parameters: p.plan.Parameters, MachineBytes: p.plan.MachineBytes},
 		Versions: runner.Versions{Program: thisVersion().String(), BLAS: blas},
 	}
 }

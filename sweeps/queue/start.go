@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"boost-tui/experiment"
-	"boost-tui/planner"
 	"boost-tui/runner"
 	"boost-tui/sweeps"
 )
@@ -74,11 +73,6 @@ func (e *engine) prepare(p *sweeps.PointState) {
 		pr.e, pr.err = p.Experiment(base)
 		if pr.err == nil && e.o.Prepare != nil {
 			pr.e, pr.o, pr.err = e.o.Prepare(pr.e)
-		}
-		if pr.err == nil && pr.o.Predicted != nil && pr.o.Predicted.MachineBytes == 0 {
-			predicted := *pr.o.Predicted
-			predicted.MachineBytes = planner.ThisMachine().MemBytes
-			pr.o.Predicted = &predicted
 		}
 	})
 }
