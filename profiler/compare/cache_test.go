@@ -302,3 +302,49 @@ func TestCacheIsBrokenOff(t *testing.T) {
 		t.Errorf("it keeps %d runs, %d speed-ups, %d sides", len(c.runs), len(c.speeds), len(c.sides))
 	}
 }
+
+// A run that has not done all of its work has figures without a verdict, rests on itself alone, and is nobody's repeat;
+// it does not count among the pairs that others are corrected for. Once it has, everything is as from Compare.
+func TestPartialRuns(t *testing.T) {
+	dirs := zoo(t, t.TempDir())[:12] // four repeats each of full-rank, vanilla and btp
+	var pairs []Pair
+	for i := 0; i < len(dirs); i += 3 {
+		pairs = append(pairs, Pair{dirs[i], dirs[i]}, Pair{dirs[i], dirs[i+1]}, Pair{dirs[i], dirs[i+2]}, Pair{dirs[i+1], dirs[i+2]})
+	}
+	c := NewCache()
+	all, err := c.Compare(t.Context(), dirs, pairs)
+	ok(t, err)
+	const partial = 5 // the btp run of the second four
+	states := map[string]bool{}
+	got, err := c.CompareWhole(t.Context(), dirs, pairs, func(i int, s *Summary) bool {
+		states[s.ID] = true
+		return i != partial
+	})
+	ok(t, err)
+	if len(states) != len(dirs) {
+		t.Errorf("asked about %d runs", len(states))
+	}
+	less, err := c.Compare(t.Context(), slices.Delete(slices.Clone(dirs), partial, partial+1), slices.DeleteFunc(slices.Clone(pairs), func(p Pair) bool { return p.Candidate == dirs[partial] }))
+	ok(t, err)
+	at := 0 // in less
+	for i, p := range pairs {
+		g := got.Pairs[i]
+		if p.Candidate != dirs[partial] {
+			equal(t, filepath.Base(p.Candidate), g, less.Pairs[at])
+			at++
+			continue
+		}
+		if g.Speedup == nil || g.Speedup.Verdict != "" || g.Speedup.P != nil || !g.Comparable || g.Pooled != [2]int{4, 1} {
+			t.Errorf("%+v, %+v", g, g.Speedup)
+		}
+		if all.Pairs[i].Pooled != [2]int{4, 4} || all.Pairs[i].Speedup.Verdict != "faster" {
+			t.Errorf("%+v", all.Pairs[i])
+		}
+	}
+	if p := all.Pairs[0].Pooled; p != [2]int{1, 1} {
+		t.Errorf("a run beside itself rests on %v", p)
+	}
+	again, err := c.CompareWhole(t.Context(), dirs, pairs, func(int, *Summary) bool { return true })
+	ok(t, err)
+	equal(t, "all", again, all)
+}

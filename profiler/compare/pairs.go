@@ -11,33 +11,6 @@ import (
 	"boost-tui/profiler/stats"
 )
 
-// Pair asks how much faster than the run in the directory Base the one in Candidate is.
-type Pair struct{ Base, Candidate string }
-
-// Measured is one run among others.
-type Measured struct {
-	Summary
-	Run        Run
-	LastStep   int64    // that every rank completed
-	Overlapped []string // ids of runs of the same host that ran meanwhile and slowed it
-	Err        error    // why it could not be read; the figures are then empty
-}
-
-// Paired is what a pair shows.
-type Paired struct {
-	Speedup     *Speedup     // nil: one of the two has no figures
-	Comparable  bool         // their step times
-	LossMatches bool         // their losses
-	Differences []Difference // all of the candidate from the base
-	Differs     []string     // names of those that no comparison is made for
-}
-
-// Comparison is several runs with the pairs that somebody asked for.
-type Comparison struct {
-	Runs  []Measured // in the order of the directories
-	Pairs []Paired   // in the order of the pairs
-}
-
 // keptPair is what was worked out for a pair, with the readings that it rests on.
 type keptPair struct {
 	tested [2]uint64 // readings that p is of; zero: no test was made
@@ -53,6 +26,12 @@ type keptPair struct {
 // Table; Holm's correction is over all pairs of the call. A run that cannot be read has its Err and takes part in nothing.
 // The error is about the comparison as a whole.
 func (c *Cache) Compare(ctx context.Context, dirs []string, pairs []Pair) (Comparison, error) {
+	return c.CompareWhole(ctx, dirs, pairs, func(int, *Summary) bool { return true })
+}
+
+// CompareWhole is Compare for somebody who knows which runs have done all of their work: whole says so of a run by its
+// place among the directories. One that has not has figures and speed-ups, but no verdict, and is nobody's repeat.
+func (c *Cache) CompareWhole(ctx context.Context, dirs []string, pairs []Pair, whole func(int, *Summary) bool) (Comparison, error) {
 	if err := c.enter(ctx); err != nil {
 		return Comparison{}, err
 	}
@@ -71,7 +50,7 @@ func (c *Cache) Compare(ctx context.Context, dirs []string, pairs []Pair) (Compa
 			}
 		}
 	}
-	s := &session{c: c, place: place, clean: clean}
+	s := &session{c: c, place: place, clean: clean, whole: whole}
 	if err := s.load(ctx); err != nil {
 		return Comparison{}, err
 	}
@@ -87,6 +66,7 @@ type session struct {
 	c     *Cache
 	place map[string]int
 	clean []string
+	whole func(int, *Summary) bool
 	kept  []*kept
 	errs  []error
 	runs  []*loaded         // copies of this call: what ran beside is its own; nil where there is an error
@@ -111,6 +91,11 @@ func (s *session) load(ctx context.Context) error {
 	}
 	if err := findOverlaps(ctx, there, s.c.look); err != nil {
 		return err
+	}
+	for i, d := range s.clean {
+		if l := s.runs[s.place[d]]; l != nil && !s.whole(i, &l.summary) {
+			l.partial = true
+		}
 	}
 	s.pools = poolsOf(there, func(l *loaded) uint64 { return s.of[l].n })
 	return nil
@@ -174,7 +159,7 @@ func (s *session) compare(ctx context.Context, pairs []Pair, out []Paired) error
 		switch {
 		case base.summary.Kept == 0 || cand.summary.Kept == 0:
 		case base == cand:
-			out[i].Speedup = itself()
+			out[i].Speedup, out[i].Pooled = itself(), [2]int{1, 1}
 		default:
 			j.verdict = d.timed() && verdict(base) && verdict(cand)
 			j.bases, j.cands = s.pools.of(base), s.pools.of(cand)
@@ -290,6 +275,6 @@ func (s *session) conclude(jobs []*job, out []Paired) {
 		if !math.IsNaN(ps[i].p) {
 			v.conclude(ps[i].p)
 		}
-		out[j.at].Speedup = v
+		out[j.at].Speedup, out[j.at].Pooled = v, [2]int{len(j.bases.runs), len(j.cands.runs)}
 	}
 }

@@ -73,8 +73,9 @@ func poolsOf(runs []*loaded, number func(*loaded) uint64) *pools {
 }
 
 // of is the run and, when there are at least two more runs whose steps do the very same, those: between-run variance is
-// what the steps of one run cannot show. A run that another one slowed is nobody's repeat. The pool is in the order of
-// the runs, so that it is one and the same for all repeats, and so is what rests on it.
+// what the steps of one run cannot show. A run that another one slowed is nobody's repeat, and one that has not done all
+// of its work stands alone. The pool is in the order of the runs, so that it is one and the same for all repeats, and
+// so is what rests on it.
 func (p *pools) of(l *loaded) *pool {
 	usual := l.repeats()
 	if found := p.alone[l]; found != nil {
@@ -84,6 +85,11 @@ func (p *pools) of(l *loaded) *pool {
 		if found := p.common[l.like]; found != nil {
 			return found
 		}
+	}
+	if l.partial {
+		found := p.make([]*loaded{l}, nil)
+		p.alone[l] = found
+		return found
 	}
 	var same []*loaded
 	for _, o := range p.alike[l.like.properties] {
@@ -102,7 +108,7 @@ func (p *pools) of(l *loaded) *pool {
 }
 
 // repeats reports whether a run can be a repeat of others.
-func (l *loaded) repeats() bool { return l.summary.Kept > 0 && len(l.overlapped) == 0 }
+func (l *loaded) repeats() bool { return l.summary.Kept > 0 && len(l.overlapped) == 0 && !l.partial }
 
 // make is the pool of all when those are three or more, else of the run.
 func (p *pools) make(one, all []*loaded) *pool {

@@ -76,6 +76,7 @@ type loaded struct {
 	like    likeness
 	// overlapped are the ids of runs of the same host that ran meanwhile.
 	overlapped []string
+	partial    bool // whoever compares says that it has not done all of its work
 }
 
 func load(ctx context.Context, dir string) (*loaded, error) {
