@@ -76,8 +76,12 @@ func (p *PointState) checkLegal() error {
 			return fmt.Errorf("attempt %d is %q, ended %v", a.N, a.State, !goes)
 		case !goes && a.Ended.Before(a.Begun):
 			return fmt.Errorf("attempt %d ended before it began", a.N)
-		case runner.State(a.State) == runner.Finished && (!last || p.Status != Finished):
-			return fmt.Errorf("attempt %d of %d finished and the point is %s", a.N, len(p.Attempts), p.Status)
+		case runner.State(a.State) == runner.Finished && a.Replaced == (last && p.Status == Finished):
+			return fmt.Errorf("attempt %d of %d finished, replaced %v, and the point is %s", a.N, len(p.Attempts), a.Replaced, p.Status)
+		case runner.State(a.State) == runner.Finished && last && p.Status != Finished && p.Status != Queued:
+			return fmt.Errorf("it is %s although attempt %d finished", p.Status, a.N)
+		case a.Replaced && runner.State(a.State) != runner.Finished:
+			return fmt.Errorf("attempt %d was replaced and is %q", a.N, a.State)
 		case !(a.Seconds >= 0 && a.Seconds <= maxSeconds):
 			return fmt.Errorf("attempt %d took %g s", a.N, a.Seconds)
 		}

@@ -17,7 +17,7 @@ const (
 	kindResume  = "resume"  // who
 	kindFirst   = "first"   // ids to the front of the queue; none: forget what was moved
 	kindSkip    = "skip"    // ids
-	kindRetry   = "retry"   // ids
+	kindRetry   = "retry"   // ids, again: also those that finished
 
 	// Of the program that looks after the sweep. All carry its epoch, those of an earlier epoch mean nothing.
 	kindHold    = "hold"    // process, until: the last sign of life of the one before, where it left without a word

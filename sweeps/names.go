@@ -43,7 +43,7 @@ const (
 
 // Errors that callers tell apart.
 var (
-	// ErrChanged is in the error of a wish that does not fit the sweep any more: look at its state again.
+	// ErrChanged is in the error of a wish that does not fit the sweep, or does not any more: look at its state again.
 	ErrChanged = errors.New("the sweep has changed meanwhile")
 	// ErrLost is in the error of a Hold whose sweep another program has taken over.
 	ErrLost = errors.New("another program looks after the sweep now")

@@ -41,6 +41,7 @@ func (r *replay) begin(i int, l *line) error {
 		return errBad
 	}
 	p := r.edit(i)
+	r.news = 0
 	p.Attempts = append(p.Attempts, Attempt{N: l.Attempt, Begun: l.at()})
 	r.set(p, Running, "")
 	return nil

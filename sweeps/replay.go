@@ -103,9 +103,9 @@ func (r *replay) apply(l *line) error {
 	case kindSkip:
 		r.each(l.IDs, func(i int) { r.skip(i, l) })
 	case kindRetry:
-		r.each(l.IDs, r.retry)
+		r.more(retried, func() { r.each(l.IDs, func(i int) { r.retry(i, l.Again) }) })
 	case kindHold:
-		return r.hold(l)
+		return r.take(l)
 	case kindRelease, kindBegin, kindRun, kindAdopt, kindEnd, kindStop, kindNote:
 		return r.held(l)
 	}
@@ -147,7 +147,7 @@ func (r *replay) plan(l *line) error {
 			r.axes = append(r.axes, key)
 		}
 	}
-	r.add(l.N, p.Points)
+	r.more(grown, func() { r.add(l.N, p.Points) })
 	for _, q := range p.Pruned {
 		if _, there := r.index[q.ID]; !there {
 			r.pruned = append(r.pruned, q)
@@ -213,19 +213,40 @@ func (r *replay) skip(i int, l *line) {
 	if r.points[i].Status != Queued {
 		return
 	}
+	p := r.edit(i)
+	if n := len(p.Attempts); n > 0 && p.Attempts[n-1].Replaced { // nothing came of the wish to do its work again
+		p.Attempts[n-1].Replaced = false
+		r.set(p, Finished, "")
+		return
+	}
 	cause := "taken out of the queue"
 	if l.Who != "" {
 		cause += " by " + text(l.Who)
 	}
-	r.set(r.edit(i), Skipped, cause)
+	r.set(p, Skipped, cause)
 }
 
-// retry queues a point that is over again, except one whose work is done.
-func (r *replay) retry(i int) {
-	if s := r.points[i].Status; s.Over() && s != Finished {
-		r.set(r.edit(i), Queued, "")
-		r.faults[i] = 0
+// retry queues a point that is over again; one whose work is done only where that is what somebody wants.
+func (r *replay) retry(i int, again bool) {
+	s := r.points[i].Status
+	if !s.Over() || s == Finished && !again {
+		return
 	}
+	p := r.edit(i)
+	if s == Finished {
+		p.Attempts[len(p.Attempts)-1].Replaced = true
+	}
+	r.set(p, Queued, "")
+	r.faults[i] = 0
+}
+
+// take begins a sitting.
+func (r *replay) take(l *line) error {
+	err := r.hold(l)
+	if err == nil {
+		r.news = 0
+	}
+	return err
 }
 
 // first moves points to the front, those that were moved before behind them.

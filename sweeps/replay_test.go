@@ -105,6 +105,9 @@ func (h *history) grow(t testing.TB) {
 		l = &line{K: kindResume}
 	case n <= 6:
 		l = &line{K: []string{kindFirst, kindSkip, kindRetry}[h.IntN(3)], IDs: []string{h.pick(Queued, Failed).ID, h.pick(Skipped, Cancelled).ID, "none"}[:h.IntN(4)]}
+		if l.Again = l.K == kindRetry && h.IntN(3) > 0; l.Again {
+			l.IDs = append(l.IDs, h.pick(Finished).ID)
+		}
 	case n == 7 || !h.tail.replay.open && n < 20:
 		l = &line{K: kindHold, Epoch: h.tail.replay.epoch + 1 - h.IntN(10)/9, Until: h.at + h.Int64N(1e10) - 5e9, Process: &runner.Process{PID: 1 + h.IntN(9), Host: "h"}}
 	case n == 8:
@@ -148,11 +151,17 @@ func extends(a, b *State) error {
 	}
 	for i, p := range a.Points {
 		q := b.Points[i]
-		if q.ID != p.ID || len(q.Attempts) < len(p.Attempts) || p.Status == Finished && q.Status != Finished {
-			return fmt.Errorf("point %s was %s after %d attempts, and is %s after %d", p.ID, p.Status, len(p.Attempts), q.Status, len(q.Attempts))
+		n := len(p.Attempts)
+		if q.ID != p.ID || len(q.Attempts) < n || p.Status == Finished && (q.Status != Finished || len(q.Attempts) > n) && !q.Attempts[n-1].Replaced {
+			return fmt.Errorf("point %s was %s after %d attempts, and is %s after %d", p.ID, p.Status, n, q.Status, len(q.Attempts))
 		}
 		for j, x := range p.Attempts {
-			if y := q.Attempts[j]; y.Begun != x.Begun || x.Run != "" && y.Run != x.Run || !x.Ended.IsZero() && y != x {
+			y := q.Attempts[j]
+			if wanted := x.Replaced && !y.Replaced; wanted && len(q.Attempts) > j+1 { // the wish was taken back too late
+				return fmt.Errorf("attempt %d of %s counts again, after %d more", x.N, x.Run, len(q.Attempts)-j-1)
+			}
+			x.Replaced = y.Replaced
+			if y.Begun != x.Begun || x.Run != "" && y.Run != x.Run || !x.Ended.IsZero() && y != x {
 				return fmt.Errorf("attempt %d of %s was %+v and is %+v", x.N, p.ID, x, y)
 			}
 		}
@@ -167,7 +176,7 @@ func TestEveryPrefixIsLegal(t *testing.T) {
 	if testing.Short() || raceEnabled {
 		histories = 2
 	}
-	reached := map[Status]bool{}
+	reached, replaced := map[Status]bool{}, 0
 	for seed := range histories {
 		h := newHistory(uint64(seed))
 		for range 60 {
@@ -193,6 +202,9 @@ func TestEveryPrefixIsLegal(t *testing.T) {
 			before = st
 			for _, p := range st.Points {
 				reached[p.Status] = true
+				if k := len(p.Attempts); k > 1 && p.Status == Finished && p.Attempts[k-2].Replaced {
+					replaced++
+				}
 			}
 			epoch := whole.replay.epoch + 1
 			whole.take(t, slices.Concat(h.data[:n], []byte("\n"), fmt.Appendf(nil, successor, epoch, epoch)))
@@ -203,6 +215,9 @@ func TestEveryPrefixIsLegal(t *testing.T) {
 				t.Fatalf("seed %d, byte %d: the successor does not hold the sweep", seed, n)
 			}
 		}
+	}
+	if replaced == 0 && histories > 2 {
+		t.Error("no history has a point that finished, and finished again")
 	}
 	for _, s := range []Status{Queued, Running, Finished, Failed, Stopped, Cancelled, Skipped} {
 		if !reached[s] && histories > 2 {

@@ -42,7 +42,7 @@ func (s *Sweep) asked(do func(r *replay, j *journal) error) error {
 func (s *Sweep) Pause(who string, now bool) error {
 	return s.request("pause", func(r *replay) (*line, error) {
 		if r.finished() {
-			return nil, fmt.Errorf("%w: it is finished", ErrChanged)
+			return nil, unfit("every point of it is over, so there is nothing to pause")
 		}
 		if r.paused && (r.pauseNow || !now) {
 			return nil, nil
@@ -81,27 +81,47 @@ func (s *Sweep) Reorder(ids []string) error {
 		if len(ids) == 0 && len(r.moved) == 0 {
 			return nil, nil
 		}
-		return r.wish(kindFirst, ids, func(p *PointState) bool { return p.Status == Queued })
+		return r.wish(kindFirst, ids, "only queued points can be moved", func(p *PointState) bool { return p.Status == Queued })
 	})
 }
 
-// Skip takes queued points out of the queue.
+// Skip takes queued points out of the queue. One that had finished and was to run again (RetryAgain) is finished then.
 func (s *Sweep) Skip(ids []string) error {
 	return s.request("skip points of", func(r *replay) (*line, error) {
-		return r.wish(kindSkip, ids, func(p *PointState) bool { return p.Status == Queued })
+		return r.wish(kindSkip, ids, "only queued points can be skipped", func(p *PointState) bool { return p.Status == Queued })
 	})
 }
 
 // Retry queues points again that are over and did not finish.
 func (s *Sweep) Retry(ids []string) error {
 	return s.request("retry points of", func(r *replay) (*line, error) {
-		return r.wish(kindRetry, ids, func(p *PointState) bool { return p.Status.Over() && p.Status != Finished })
+		return r.wish(kindRetry, ids, "points that are over can be queued again, those that finished only with --again",
+			func(p *PointState) bool { return p.Status.Over() && p.Status != Finished })
 	})
 }
 
-// wish is a line about points, all of which must be there and fit.
-func (r *replay) wish(kind string, ids []string, fits func(*PointState) bool) (*line, error) {
+// RetryAgain is Retry for points that finished as well: their work is done again. From then on the new attempt counts,
+// whatever becomes of it; those before it stay in the journal, and their runs in the store.
+func (s *Sweep) RetryAgain(ids []string) error {
+	return s.request("retry points of", func(r *replay) (*line, error) {
+		l, err := r.wish(kindRetry, ids, "only points that are over run again", func(p *PointState) bool { return p.Status.Over() })
+		if l != nil {
+			l.Again = true
+		}
+		return l, err
+	})
+}
+
+// unfit is why a wish does not fit the sweep, in words for people; errors.Is(err, ErrChanged) holds.
+type unfit string
+
+func (e unfit) Error() string        { return string(e) }
+func (e unfit) Is(target error) bool { return target == ErrChanged }
+
+// wish is a line about points, all of which must be there and fit; rule says in words what fits.
+func (r *replay) wish(kind string, ids []string, rule string, fits func(*PointState) bool) (*line, error) {
 	var bad []string
+	why := ""
 	for _, id := range ids {
 		i, ok := r.index[id]
 		switch {
@@ -109,6 +129,7 @@ func (r *replay) wish(kind string, ids []string, fits func(*PointState) bool) (*
 			bad = append(bad, fmt.Sprintf("there is no point %q", text(id)))
 		case !fits(r.points[i]):
 			bad = append(bad, fmt.Sprintf("point %s (%s) is %s", id, r.points[i].Label, r.points[i].Status))
+			why = "; " + rule
 		}
 	}
 	if len(bad) > 0 {
@@ -116,7 +137,7 @@ func (r *replay) wish(kind string, ids []string, fits func(*PointState) bool) (*
 		if len(bad) > 5 {
 			more = fmt.Sprintf(", and %d more", len(bad)-5)
 		}
-		return nil, fmt.Errorf("%w: %s%s", ErrChanged, joinComma(bad[:min(len(bad), 5)]), more)
+		return nil, unfit(joinComma(bad[:min(len(bad), 5)]) + more + why)
 	}
 	if len(ids) == 0 && kind != kindFirst {
 		return nil, nil

@@ -30,11 +30,13 @@ func TestWishesThatDoNotFit(t *testing.T) {
 		err  error
 		says string
 	}{
-		"skip what runs":      {s.Skip([]string{queued, running}), "running"},
+		"skip what runs":      {s.Skip([]string{queued, running}), "is running; only queued points can be skipped"},
 		"skip what is done":   {s.Skip([]string{finished}), "finished"},
 		"skip nobody":         {s.Skip([]string{"x\x1b[0m"}), "no point \"x\""},
 		"retry what is done":  {s.Retry([]string{failed, finished}), "finished"},
 		"retry what waits":    {s.Retry([]string{queued}), "queued"},
+		"again what waits":    {s.RetryAgain([]string{finished, queued}), "queued"},
+		"again what runs":     {s.RetryAgain([]string{running}), "running; only points that are over run again"},
 		"move what runs":      {s.Reorder([]string{running}), "running"},
 		"a long list":         {s.Skip([]string{"1", "2", "3", "4", "5", "6", "7"}), "and 2 more"},
 		"begin what is done":  {h.Begin(finished, 2), "finished"},
@@ -46,6 +48,9 @@ func TestWishesThatDoNotFit(t *testing.T) {
 	} {
 		if !errors.Is(c.err, ErrChanged) || !strings.Contains(c.err.Error(), c.says) || strings.Contains(c.err.Error(), "\x1b") {
 			t.Errorf("%s: %v", name, c.err)
+		}
+		if who := strings.Fields(name)[0]; (who == "skip" || who == "retry" || who == "again" || who == "move") && strings.Contains(c.err.Error(), "meanwhile") {
+			t.Errorf("%s: a wish that never fitted is not one that came too late: %v", name, c.err)
 		}
 	}
 	if err := h.End(running, Attempt{N: 1, State: "pending"}); err == nil {
@@ -84,7 +89,7 @@ func TestPauseOfAFinishedSweep(t *testing.T) {
 	if st := load(t, s); st.Phase != PhaseFinished {
 		t.Errorf("%s", st.Phase)
 	}
-	if err := s.Pause("x", true); !errors.Is(err, ErrChanged) {
+	if err := s.Pause("x", true); !errors.Is(err, ErrChanged) || err.Error() != "pause sweep "+s.ID+": every point of it is over, so there is nothing to pause" {
 		t.Error(err)
 	}
 	must(t, s.Retry([]string{"a0000000"}))
@@ -166,6 +171,10 @@ func TestCheckLegal(t *testing.T) {
 		"failed without a try":     func(_ *State, _, _, q *PointState) { q.Status = Failed },
 		"cancelled without a try":  func(_ *State, _, _, q *PointState) { q.Status = Cancelled },
 		"a status of its own":      func(_ *State, _, _, q *PointState) { q.Status = "lucky" },
+		"replaced by nothing":      func(_ *State, d, _, _ *PointState) { d.Attempts[0].Replaced = true },
+		"replaced before its end":  func(_ *State, _, r, _ *PointState) { r.Attempts[0].Replaced = true },
+		"failed, though finished":  func(_ *State, d, _, _ *PointState) { d.Attempts[0].Replaced, d.Status = true, Failed },
+		"skipped, though finished": func(_ *State, d, _, _ *PointState) { d.Attempts[0].Replaced, d.Status = true, Skipped },
 		"less than no time":        func(_ *State, d, _, _ *PointState) { d.Attempts[0].Seconds = -1 },
 		"begun again after it was": func(_ *State, d, _, _ *PointState) { d.Status, d.Attempts = Running, append(d.Attempts, Attempt{N: 2}) },
 	} {

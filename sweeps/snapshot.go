@@ -24,6 +24,25 @@ func (r *replay) snapshot(dir string, p presence, now time.Time) *State {
 	return st
 }
 
+// GoOn says to people how the sweep goes on, as "boost-tui sweep resume ID runs what waits"; empty where nothing needs to be
+// done: it runs, or all is over.
+func (st *State) GoOn() string { return goOn(st.Phase, st.ID) }
+
+// GoOn is State.GoOn.
+func (in *Info) GoOn() string { return goOn(in.Phase, in.ID) }
+
+func goOn(p Phase, id string) string {
+	switch p {
+	case PhaseWaiting:
+		return "boost-tui sweep resume " + id + " runs what waits"
+	case PhaseInterrupted, PhasePaused:
+		return "boost-tui sweep resume " + id + " goes on"
+	case PhaseStopped:
+		return "boost-tui sweep resume " + id + " goes on, with a higher limit where one was reached"
+	}
+	return ""
+}
+
 // Point finds a point by its id; nil: there is none.
 func (st *State) Point(id string) *PointState {
 	for _, p := range st.Points {

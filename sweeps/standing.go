@@ -12,7 +12,46 @@ type standing struct {
 	stopped          bool
 	stopCause        string
 	total, over      int // points, and those that need nothing more
+	news             news
 	sittings
+}
+
+// news are the ways in which a sweep whose points were all over got more of them to do, since which nobody has begun
+// to. Then it is no broken one that waits.
+type news uint8
+
+const (
+	grown   news = 1 << iota // points were added
+	retried                  // points were queued again
+)
+
+// more calls a change that may leave points to do, and notes what it was where all were over before.
+func (s *standing) more(what news, change func()) {
+	if s.finished() {
+		s.news = 0
+	} else if s.news == 0 {
+		change()
+		return
+	}
+	change()
+	if !s.finished() {
+		s.news |= what
+	}
+}
+
+// words say what waits: "3 points wait since it was grown".
+func (n news) words(left int) string {
+	points := fmt.Sprintf("%d points wait", left)
+	if left == 1 {
+		points = "1 point waits"
+	}
+	switch n {
+	case grown:
+		return points + " since it was grown"
+	case grown | retried:
+		return points + " since it was grown and points were queued again"
+	}
+	return points + " since points were queued again"
 }
 
 // finished reports whether every point is over. A sweep without points was cut off.
@@ -47,8 +86,12 @@ func (s *standing) phase(p presence) (Phase, string) {
 		return PhaseRunning, p.who() + " looks after it"
 	case s.total == 0:
 		return PhaseInterrupted, "it has no points"
+	case !s.open && p.named && (s.epoch == 0 || p.holder.Process != s.process): // it did not live to write a line
+		return PhaseInterrupted, p.who() + ", which was to look after it, is gone"
+	case s.news != 0 && !s.open:
+		return PhaseWaiting, s.news.words(s.total - s.over)
 	case s.epoch == 0:
-		return PhaseInterrupted, "nobody has started it"
+		return PhaseWaiting, "nobody has started it"
 	case s.open:
 		return PhaseInterrupted, fmt.Sprintf("process %d on %s, which looked after it, is gone", s.process.PID, s.process.Host)
 	}

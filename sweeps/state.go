@@ -33,9 +33,14 @@ const (
 	PhaseRunning     Phase = "running"     // a program looks after it
 	PhasePaused      Phase = "paused"      // somebody paused it
 	PhaseStopped     Phase = "stopped"     // a limit was reached; Cause says which
-	PhaseInterrupted Phase = "interrupted" // points are left and nobody looks after it
+	PhaseInterrupted Phase = "interrupted" // points are left, and the program that looked after it is gone or has left before they were over
+	PhaseWaiting     Phase = "waiting"     // points are left that nobody has begun to work on: it is new, or got them after all was over
 	PhaseFinished    Phase = "finished"    // every point is over
 )
+
+// Alone reports whether points are left that nobody looks after, although nobody paused or stopped the sweep: whoever
+// finds it so may take it up.
+func (p Phase) Alone() bool { return p == PhaseInterrupted || p == PhaseWaiting }
 
 // Orders of the queue.
 const (
@@ -75,6 +80,8 @@ type Attempt struct {
 	Rule    string    // the stopping rule that ended it
 	Seconds float64   // that its ranks ran
 	Adopted bool      // by a later program than the one that began it
+	// Replaced: it finished, and does not count any more because somebody asked for another one (Sweep.RetryAgain).
+	Replaced bool
 }
 
 // PointState is a point with what the journal says of it.

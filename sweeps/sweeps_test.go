@@ -82,7 +82,7 @@ func TestLifeOfASweep(t *testing.T) {
 		t.Errorf("id %s", s.ID)
 	}
 	st := load(t, s)
-	if st.Phase != PhaseInterrupted || len(st.Queue) != 4 || st.Name != "Try it" || len(st.Pruned) != 1 || st.Options != DefaultOptions() || strings.Join(st.Axes, " ") != "tp rank" {
+	if st.Phase != PhaseWaiting || st.Cause != "nobody has started it" || len(st.Queue) != 4 || st.Name != "Try it" || len(st.Pruned) != 1 || st.Options != DefaultOptions() || strings.Join(st.Axes, " ") != "tp rank" {
 		t.Fatalf("%+v", st)
 	}
 	h := hold(t, s)

@@ -83,7 +83,7 @@ func more(ctx context.Context, s *sweeps.Sweep) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return !st.Held && st.Phase == sweeps.PhaseInterrupted && len(st.Points) > 0, nil
+	return !st.Held && st.Phase.Alone() && len(st.Points) > 0, nil
 }
 
 // sitting is the time from one hold to its release.

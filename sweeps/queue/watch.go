@@ -32,7 +32,7 @@ func Watch(ctx context.Context, s *sweeps.Sweep, notify func(*sweeps.State)) err
 			notify(st)
 		}
 		if !st.Held {
-			if st.Phase == sweeps.PhaseInterrupted || st.Count(sweeps.Running) > 0 {
+			if st.Phase.Alone() || st.Count(sweeps.Running) > 0 {
 				return fmt.Errorf("sweep %s: %w", s.ID, ErrAlone)
 			}
 			return nil
