@@ -16,10 +16,12 @@ type digest struct {
 	index   map[string]*sweeps.PointState // points by id
 	ids     map[string]bool
 	order   []*sweeps.PointState    // as in the queue pane
+	names   *names                  // how points are called there
 	rows    map[string]*results.Row // by point
 	front   map[string]bool         // points of the Pareto front
 	best    map[string]bool         // the fastest point of each size
-	axes    []string                // that a heat map can have
+	axes    []string                // that a heat map can have, the sweep's own first
+	own     int                     // how many those are
 	columns []widget.Column         // of the results
 	notes   []string                // what to know to trust the figures
 	twins   bool                    // something is held against a full-rank twin
@@ -30,6 +32,7 @@ func digestOf(view *screen.SweepView) *digest {
 	for _, p := range view.State.Points {
 		d.index[p.ID], d.ids[p.ID] = p, true
 	}
+	d.names = namesOf(view.State.Points)
 	t := view.Table
 	if t == nil {
 		return d
@@ -47,7 +50,8 @@ func digestOf(view *screen.SweepView) *digest {
 			d.best[t.Rows[b.Fastest].Point] = true
 		}
 	}
-	d.axes, d.columns, d.notes = heatAxes(t), resultColumns(t), t.Notes()
+	d.axes, d.own = heatAxes(t)
+	d.columns, d.notes = resultColumns(t), t.Notes()
 	return d
 }
 
@@ -67,16 +71,18 @@ func queuePoints(st *sweeps.State) []*sweeps.PointState {
 	return out
 }
 
-// heatAxes are the axes that a map can have: those of the sweep, and what every
-// experiment has, with several values.
-func heatAxes(t *results.Table) []string {
-	var out []string
-	for _, name := range append(slices.Clone(t.Axes), "scheme", "variant", "tp", "rank", "size") {
-		if name != "seed" && !slices.Contains(out, name) && several(t, name) {
-			out = append(out, name)
+// heatAxes are the axes that a map can have: those of the sweep, own of them, and
+// what every experiment has, with several values.
+func heatAxes(t *results.Table) (axes []string, own int) {
+	for i, name := range append(slices.Clone(t.Axes), "scheme", "variant", "tp", "rank", "size") {
+		if name != "seed" && !slices.Contains(axes, name) && several(t, name) {
+			axes = append(axes, name)
+		}
+		if i < len(t.Axes) {
+			own = len(axes)
 		}
 	}
-	return out
+	return axes, own
 }
 
 func several(t *results.Table, name string) bool {

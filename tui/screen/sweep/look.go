@@ -80,7 +80,7 @@ func (o *looked) heat(t *results.Table, d *digest) {
 		return
 	}
 	if !slices.Contains(d.axes, o.look.X) || !slices.Contains(d.axes, o.look.Y) || o.look.X == o.look.Y {
-		o.look.X, o.look.Y = defaultAxes(d.axes)
+		o.look.X, o.look.Y = defaultAxes(d.axes, d.own)
 	}
 	if _, err := results.MetricOf(o.look.Metric); err != nil {
 		o.look.Metric = results.StepTime
@@ -92,11 +92,13 @@ func (o *looked) heat(t *results.Table, d *digest) {
 	o.grid, o.err = t.Heat(o.look.X, o.look.Y, o.look.Metric)
 }
 
-// defaultAxes are rank over tp where they are there, else the last two.
-func defaultAxes(axes []string) (x, y string) {
+// defaultAxes are rank over tp where they are there, else the last two of the
+// sweep's own, which come first.
+func defaultAxes(axes []string, own int) (x, y string) {
 	if slices.Contains(axes, "rank") && slices.Contains(axes, "tp") {
 		return "rank", "tp"
 	}
+	axes = axes[:max(2, own)]
 	return axes[len(axes)-1], axes[len(axes)-2]
 }
 

@@ -59,13 +59,14 @@ type Model struct {
 	busy    string // what is being done now: "starting the sweep"; one thing at a time
 	failure string // of the last action
 
-	queue   widget.Table
-	held    [panes]bool // the table's cursor was moved: it stays on its row, else on the first
-	results resultPane
-	heat    heatMap
-	look    look      // how the results are to be looked at
-	seen    looked    // the last look at them
-	glance  feed.Loop // its generation is that of the look
+	queue     widget.Table
+	queueForm queueForm
+	held      [panes]bool // the table's cursor was moved: it stays on its row, else on the first
+	results   resultPane
+	heat      heatMap
+	look      look      // how the results are to be looked at
+	seen      looked    // the last look at them
+	glance    feed.Loop // its generation is that of the look
 
 	queueWidth, resultWidth int                    // cells of the tables when they were last drawn
 	infos                   map[string]runner.Info // runs by id
@@ -84,7 +85,6 @@ func New() *Model {
 	m.fresh = m.draft
 	m.tables.common, m.tables.grid, m.tables.queue = commonBindings(), gridBindings(), queueBindings()
 	m.tables.results, m.tables.heat = resultsBindings(), heatBindings()
-	m.queue.Columns = queueColumns()
 	m.look = look{Sort: results.VsFull, Down: true}
 	return m
 }

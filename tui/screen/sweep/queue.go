@@ -7,6 +7,7 @@ import (
 
 	"boost-tui/sweeps"
 	"boost-tui/tui/format"
+	"boost-tui/tui/keys"
 	"boost-tui/tui/layout"
 	"boost-tui/tui/pick"
 	"boost-tui/tui/theme"
@@ -30,11 +31,52 @@ func queueBindings() table {
 	}
 }
 
-func queueColumns() []widget.Column {
-	return []widget.Column{
-		{ID: "point", Title: "point", Width: 18, Flex: 3}, {ID: "run", Title: "run", Width: 5, Drop: 5}, {ID: "step", Title: "step", Width: 9, Right: true},
-		{ID: "ms", Title: "ms", Width: 6, Right: true, Drop: 4}, {ID: "eta", Title: "left", Width: 6, Right: true, Drop: 3},
-		{ID: "cause", Title: "state", Width: 9, Flex: 2, Drop: 1},
+// queueForm is how the queue is drawn in the room that it has.
+type queueForm struct {
+	names  int  // form of the points' names
+	width  int  // of the widest
+	narrow bool // room for name and state alone
+}
+
+const (
+	narrowQueue = 50 // cells under which the queue is narrow
+	leastName   = 10
+	// stateCells and restCells are the least widths of what stands beside a name, with blanks.
+	stateCells, restCells = 10, 40
+)
+
+// formOf finds the form for a table of w cells.
+func (d *digest) formOf(w int) queueForm {
+	f := queueForm{narrow: w < narrowQueue}
+	shown := d.order[:min(len(d.order), rowsShown)]
+	room, most := w-widget.Gutter-restCells, max(leastName, w-widget.Gutter-stateCells)
+	f.names = d.names.fitting(shown, room)
+	if f.narrow || d.names.widest(f.names, shown) > room { // other columns give way before a name is cut
+		f.names = d.names.fitting(shown, most)
+	}
+	f.width = layout.Clamp(d.names.widest(f.names, shown), leastName, most)
+	return f
+}
+
+func (f queueForm) columns() []widget.Column {
+	state := widget.Column{ID: "cause", Title: "state", Width: stateCells - 1, Flex: 1}
+	point, run := widget.Column{ID: "point", Title: "point", Width: f.width}, widget.Column{ID: "run", Title: "run", Width: 5, Drop: 5}
+	step, ms, left := widget.Column{ID: "step", Title: "step", Width: 9, Right: true, Drop: 3}, widget.Column{ID: "ms", Title: "ms", Width: 6, Right: true, Drop: 4}, widget.Column{ID: "eta", Title: "left", Width: 6, Right: true, Drop: 6}
+	if f.narrow {
+		return []widget.Column{point, state, run, step, ms, left}
+	}
+	return []widget.Column{point, run, step, ms, left, state}
+}
+
+// fitQueue lays the queue out for w cells, unless it is already.
+func (m *Model) fitQueue(w int) {
+	if m.shown.digest == nil {
+		return
+	}
+	if f := m.shown.digest.formOf(w); f != m.queueForm {
+		m.queueForm = f
+		m.queue.Columns = f.columns()
+		m.rebuildQueue()
 	}
 }
 
@@ -67,6 +109,7 @@ func (m *Model) queueRow(t theme.Theme, p *sweeps.PointState, place int) widget.
 	if id := p.Run(); id != "" {
 		run = pick.Short(id)
 	}
+	narrow := m.queueForm.narrow
 	switch p.Status {
 	case sweeps.Running:
 		now := m.shown.view.Steps[p.Run()]
@@ -75,8 +118,10 @@ func (m *Model) queueRow(t theme.Theme, p *sweeps.PointState, place int) widget.
 			ms = format.Millis(now.Seconds)
 			left = format.Duration(time.Duration(now.Seconds * float64(max(0, int64(p.Steps)-now.Step)) * float64(time.Second)))
 		}
-		if n := len(p.Attempts); n > 1 {
-			state += fmt.Sprintf(", try %d", n)
+		if narrow {
+			state = step
+		} else if n := len(p.Attempts); n > 1 {
+			state += fmt.Sprintf(", attempt %d", n)
 		}
 	case sweeps.Queued:
 		state = fmt.Sprintf("waits, %d.", place)
@@ -85,16 +130,30 @@ func (m *Model) queueRow(t theme.Theme, p *sweeps.PointState, place int) widget.
 			ms = format.Millis(*r.Figures.StepTimeMedian)
 		}
 	default:
-		if p.Cause != "" {
-			state = layout.Clean(p.Cause)
-		}
-	}
-	label := layout.Clean(p.Label)
-	if p.Twin {
-		label += " (twin)"
+		state = m.endText(t, p)
 	}
 	cell := func(s string) widget.Cell { return widget.Cell{Text: s} }
-	return widget.Row{ID: p.ID, Sign: sign, Style: rowStyle(t, p.Status), Cells: []widget.Cell{cell(label), cell(run), cell(step), cell(ms), cell(left), {Text: state, Style: style}}}
+	name, why := cell(m.shown.digest.names[m.queueForm.names][p.ID]), widget.Cell{Text: state, Style: style}
+	row := widget.Row{ID: p.ID, Sign: sign, Style: rowStyle(t, p.Status), Cells: []widget.Cell{name, cell(run), cell(step), cell(ms), cell(left), why}}
+	if narrow {
+		row.Cells = []widget.Cell{name, why, cell(run), cell(step), cell(ms), cell(left)}
+	}
+	return row
+}
+
+// endText says in short how a point ended: "failed 3×: out of memory".
+func (m *Model) endText(t theme.Theme, p *sweeps.PointState) string {
+	s := string(p.Status)
+	if n := len(p.Attempts); n > 1 {
+		s += fmt.Sprintf(" %d%s", n, t.Glyphs.Times)
+	}
+	switch {
+	case m.queueForm.narrow && layout.Width(s) >= stateCells:
+		return string(p.Status)
+	case m.queueForm.narrow || p.Cause == "":
+		return s
+	}
+	return s + ": " + layout.Clean(p.Cause)
 }
 
 // statusSign is the glyph and colour of what has become of a point.
@@ -129,17 +188,51 @@ func (m *Model) queuePane(t theme.Theme, r layout.Rect) string {
 		return m.pointsPane(t, r)
 	}
 	w, h := panel.Inner(r.W, r.H)
-	note := ""
-	if n := len(m.queue.Marked()); n > 0 {
-		note = fmt.Sprintf("%d marked", n)
-	} else if st := m.shown.state(); st != nil && len(st.Points) > rowsShown {
-		note = fmt.Sprintf("first %d of %s points", rowsShown, format.Count(int64(len(st.Points))))
-	} else if n := m.queue.Len(); n > max(1, h-1) {
-		note = fmt.Sprintf("%d points", n)
+	m.queueWidth = w
+	m.fitQueue(w)
+	if m.queue.Empty = "reading the sweep " + t.Glyphs.Ellipsis; m.shown.err != nil {
+		m.queue.Empty = "" // the grid says why
 	}
-	m.queue.Empty = "reading the sweep " + t.Glyphs.Ellipsis
-	body := m.queue.View(t, w, h, m.focus == paneQueue)
-	return panel.Panel{Title: "Queue", Note: note, Focused: m.focus == paneQueue}.View(t, body, r.W, r.H)
+	foot := m.queueFoot(t, w, h)
+	body := layout.Stack(m.queue.View(t, w, h-len(foot), m.focus == paneQueue), strings.Join(foot, "\n"))
+	return panel.Panel{Title: "Queue", Note: m.queueNote(w, h-len(foot)), Focused: m.focus == paneQueue}.View(t, body, r.W, r.H)
+}
+
+// queueFoot is the point under the cursor in full: names in the table are short.
+func (m *Model) queueFoot(t theme.Theme, w, h int) []string {
+	switch {
+	case h < 5 || m.queue.Len() == 0:
+		return nil
+	case h < 8:
+		return m.pointFoot(t, m.queue.Cursor(), w, 1, 1)
+	case h < 12:
+		return m.pointFoot(t, m.queue.Cursor(), w, 2, 4)
+	}
+	return append([]string{rule(t, w)}, m.pointFoot(t, m.queue.Cursor(), w, 2, 4)...)
+}
+
+// queueNote says what of the queue is not seen, in a table of w x h cells.
+func (m *Model) queueNote(w, h int) string {
+	var parts []string
+	st := m.shown.state()
+	switch n := m.queue.Len(); {
+	case len(m.queue.Marked()) > 0:
+		parts = append(parts, fmt.Sprintf("%d marked", len(m.queue.Marked())))
+	case st != nil && len(st.Points) > rowsShown:
+		parts = append(parts, fmt.Sprintf("first %d of %s", rowsShown, format.Many(len(st.Points), "point")))
+	case n > max(1, h-1):
+		parts = append(parts, format.Many(n, "point"))
+	}
+	return strings.Join(append(parts, sheetNote(&m.queue, w)...), "  ")
+}
+
+// sheetNote says which of the sheets of columns is shown, where there are several.
+func sheetNote(t *widget.Table, w int) []string {
+	n := t.Sheets(w)
+	if n < 2 || t.Len() == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s %d of %d", keys.Display("right"), min(t.Sheet, n-1)+1, n)}
 }
 
 // pointsPane stands where the queue stands as long as there is none: what would

@@ -7,7 +7,6 @@ import (
 
 	"boost-tui/sweeps/results"
 	"boost-tui/tui/format"
-	"boost-tui/tui/keys"
 	"boost-tui/tui/layout"
 	"boost-tui/tui/pick"
 	"boost-tui/tui/theme"
@@ -55,45 +54,60 @@ func (m *Model) resultNote(t theme.Theme, w, room int) string {
 		}
 		parts = append(parts, "sort: "+layout.Clean(m.look.Sort)+" "+arrow)
 	}
-	if n := p.table.Sheets(w); n > 1 {
-		parts = append(parts, fmt.Sprintf("%s %d of %d", keys.Display("right"), min(p.table.Sheet, n-1)+1, n))
-	}
+	parts = append(parts, sheetNote(&p.table, w)...)
 	for len(parts) > 1 && layout.Width(strings.Join(parts, "  ")) > room {
 		parts = parts[:len(parts)-1]
 	}
 	return strings.Join(parts, "  ")
 }
 
-// resultFoot is the best so far and what the marks mean, where there is room.
+// resultFoot is the best so far, the point under the cursor in full, and what the
+// marks mean, where there is room.
 func (m *Model) resultFoot(t theme.Theme, w, h int) []string {
 	if len(m.seen.rows) == 0 || h < 6 {
 		return nil
 	}
+	out := m.bestLines(t, w, max(1, h/5))
+	if h >= 8 {
+		out = append(out, m.pointFoot(t, m.results.table.Cursor(), w, 1, 1+h/10)...)
+	}
+	if h >= 12 {
+		for _, line := range layout.Wrap("P on the front of step time, memory and loss20, the mean of the last 20 losses; * best of its size; (…) no verdict, i says why", w) {
+			out = append(out, t.Dim.Paint(line))
+		}
+	}
+	return out
+}
+
+// bestLines name the fastest of each size, at most n of them.
+func (m *Model) bestLines(t theme.Theme, w, n int) []string {
 	var out []string
 	for _, r := range m.seen.rows {
 		if !m.shown.digest.best[r.Point] {
 			continue
 		}
-		line := "best " + layout.Clean(r.Size) + ": " + layout.Clean(r.Label)
+		short := "best " + layout.Clean(r.Size) + ": " + layout.Clean(r.Label)
 		if v := r.Figures.StepTimeMedian; v != nil {
-			line += " " + format.Millis(*v) + " ms"
+			short += " " + format.Millis(*v) + " ms"
 		}
+		long := short
 		for _, x := range []struct {
 			of   *results.Versus
 			name string
 		}{{r.VsFull, "full"}, {r.VsVanilla, "vanilla"}} {
 			if x.of != nil && x.of.Run != r.Run {
 				text, _ := pick.Ratio(&x.of.Speedup, false, t.Glyphs.Times, "")
-				line += "  " + text + " " + ratios(x.of.CI, t) + " vs " + x.name
+				long += "  " + text + " " + ratios(x.of.CI, t) + " vs " + x.name
+				short += "  " + text + " vs " + x.name
 			}
 		}
-		out = append(out, t.Good.Paint(layout.Cut(line, w, t.Glyphs.Ellipsis)))
-		if len(out) == max(1, h/5) {
+		if layout.Width(long) > w { // an interval goes before a ratio is cut
+			long = short
+		}
+		out = append(out, t.Good.Paint(layout.Cut(long, w, t.Glyphs.Ellipsis)))
+		if len(out) == n {
 			break
 		}
-	}
-	if h >= 9 {
-		out = append(out, t.Dim.Paint(layout.Cut("P on the Pareto front of step time, memory, loss; * best of its size; (…) no verdict, i says why", w, t.Glyphs.Ellipsis)))
 	}
 	return out
 }

@@ -56,14 +56,11 @@ func duration(seconds float64) string {
 
 // pointReport is everything that the journal says of a point.
 func (m *Model) pointReport(p *sweeps.PointState) []string {
-	lines := []string{layout.Clean(p.Label), "", fmt.Sprintf("point %s  %s", layout.Clean(p.ID), p.Status)}
-	if p.Cause != "" {
-		lines = append(lines, layout.Clean(p.Cause))
-	}
+	lines := []string{m.pointText(p), "", "point " + layout.Clean(p.ID)}
 	if p.Twin {
 		lines = append(lines, "a twin: it is there because others are held against it")
 	}
-	lines = append(lines, fmt.Sprintf("%d ranks, %d steps, %sFLOP", p.Ranks, p.Steps, format.SI(p.FLOPs)), "")
+	lines = append(lines, fmt.Sprintf("%s, %s, %sFLOP", format.Many(p.Ranks, "rank"), format.Many(p.Steps, "step"), format.SI(p.FLOPs)), "")
 	for _, a := range p.Set {
 		lines = append(lines, fmt.Sprintf("  %-16s %s", layout.Clean(a.Key), layout.Clean(a.Value)))
 	}

@@ -7,8 +7,8 @@ import (
 	"boost-tui/tui/theme"
 )
 
-// gutter is the room before the first column: cursor, mark, sign and a blank.
-const gutter = 4
+// Gutter is the room before the first column: cursor, mark, sign and a blank.
+const Gutter = 4
 
 // View draws heading and rows in exactly w x h cells.
 func (t *Table) View(th theme.Theme, w, h int, focused bool) string {
@@ -23,7 +23,7 @@ func (t *Table) View(th theme.Theme, w, h int, focused bool) string {
 		lines = append(lines, th.Dim.Paint(t.heading(th, widths)))
 	}
 	if len(t.rows) == 0 && t.Empty != "" {
-		lines = append(lines, th.Dim.Paint(strings.Repeat(" ", min(w, gutter))+t.Empty))
+		lines = append(lines, th.Dim.Paint(strings.Repeat(" ", min(w, Gutter))+t.Empty))
 	}
 	for i := t.offset; i < len(t.rows) && len(lines) < h; i++ {
 		lines = append(lines, t.line(th, i, widths, w, focused))
@@ -46,7 +46,7 @@ func (t *Table) Sheets(w int) int { return len(t.sheets(w)) }
 func (t *Table) sheets(w int) (out [][]int) {
 	done := make([]bool, len(t.Columns))
 	for i := 1; i < len(done); i++ {
-		done[i] = t.least(0)+1+t.least(i) > w-gutter // it will never fit
+		done[i] = t.least(0)+1+t.least(i) > w-Gutter // it will never fit
 	}
 	for first := true; ; first = false {
 		widths, more := t.sheet(w, done, first), false
@@ -79,11 +79,11 @@ func (t *Table) least(i int) int {
 func (t *Table) sheet(w int, done []bool, first bool) []int {
 	out := make([]int, len(t.Columns))
 	for i, c := range t.Columns {
-		if i == 0 || !done[i] || c.Keep && t.least(0)+1+t.least(i) <= w-gutter {
+		if i == 0 || !done[i] || c.Keep && t.least(0)+1+t.least(i) <= w-Gutter {
 			out[i] = t.least(i)
 		}
 	}
-	room := w - gutter
+	room := w - Gutter
 	for t.sum(out) > room {
 		i := t.worst(out, done, first)
 		if i < 0 {
@@ -152,7 +152,7 @@ func (t *Table) sum(widths []int) int {
 
 func (t *Table) heading(th theme.Theme, widths []int) string {
 	var b strings.Builder
-	b.WriteString(strings.Repeat(" ", gutter))
+	b.WriteString(strings.Repeat(" ", Gutter))
 	for i, c := range t.Columns {
 		if widths[i] == 0 {
 			continue
