@@ -233,7 +233,13 @@ func heatText(out *bytes.Buffer, h *results.Heat) error {
 		}
 		fmt.Fprintln(w)
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, note := range h.Notes() {
+		fmt.Fprintln(out, note)
+	}
+	return nil
 }
 
 // cellText is the value of a cell, or why it has none.
@@ -243,10 +249,8 @@ func cellText(m results.Metric, c results.Cell) string {
 		return "."
 	case c.State != results.CellMeasured:
 		return string(c.State)
-	case c.Partial:
-		return m.Show(c.Value) + " so far"
 	}
-	return m.Show(c.Value)
+	return c.Marks.On(m.Show(c.Value))
 }
 
 func orDash(text string) string {

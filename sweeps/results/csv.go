@@ -69,7 +69,7 @@ func (t *Table) csvColumns() []csvColumn {
 	for _, k := range always {
 		add(field(k))
 	}
-	for _, n := range []string{fieldState, fieldCause, fieldTwin} {
+	for _, n := range []string{fieldState, fieldPartial, fieldUnfinished, fieldOverlapped, fieldCause, fieldTwin} {
 		add(field(n))
 	}
 	add(csvColumn{"ranks", func(r *Row) string { return strconv.Itoa(r.Ranks) }})
@@ -86,7 +86,6 @@ func (t *Table) csvColumns() []csvColumn {
 			versusColumns(m.Name, func(r *Row) *Versus { return r.VsVanilla }, add)
 		}
 	}
-	add(csvColumn{"overlapped", func(r *Row) string { return strconv.Itoa(len(r.Overlapped)) }})
 	return out
 }
 
@@ -111,6 +110,11 @@ func versusColumns(name string, of func(*Row) *Versus, add func(csvColumn)) {
 	say("_verdict", func(v *Versus) string { return v.Verdict })
 	say("_run", func(v *Versus) string { return v.Run })
 	say("_comparable", func(v *Versus) string { return strconv.FormatBool(v.Comparable) })
+	say("_partial", func(v *Versus) string { return strconv.FormatBool(v.Partial) })
+	say("_unfinished", func(v *Versus) string { return strconv.FormatBool(v.Unfinished) })
+	say("_overlapped", func(v *Versus) string { return strconv.FormatBool(v.Overlapped) })
+	say("_pooled", func(v *Versus) string { return strconv.Itoa(v.Pooled[1]) })
+	say("_pooled_twins", func(v *Versus) string { return strconv.Itoa(v.Pooled[0]) })
 }
 
 func end(ci []float64, i int) string {
@@ -130,21 +134,17 @@ func float(v float64) string {
 }
 
 // marked is a speed-up as tables show it: ≠ what cannot be compared, ! what another run disturbed, ~ no significant
-// difference, … what goes on.
+// difference, … what has not done all of its work.
 func (r *Row) marked(v *Versus) string {
 	if v == nil {
 		return unknown
 	}
 	s := v.Speedup.String()
-	switch {
-	case v.Run == r.Run:
-	case !v.Comparable:
+	if v.Run == r.Run {
+		return s
+	}
+	if !v.Comparable {
 		s = "≠ " + s
-	case v.Overlapped:
-		s = "! " + s
 	}
-	if v.Partial && v.Run != r.Run {
-		s += " …"
-	}
-	return s
+	return v.Marks.On(s)
 }

@@ -28,14 +28,14 @@ const (
 
 // Cell of a heat map.
 type Cell struct {
-	State   CellState `json:"state"`
-	Value   float64   `json:"value,omitempty"` // where State is measured
-	Row     int       `json:"row"`             // the row that the value is of, of repeats the one in the middle: an index into Table.Rows; -1: none
-	Rows    []int     `json:"rows,omitempty"`  // all rows of the cell
-	Points  int       `json:"points"`          // configurations with a value; more than one: Value is the best of them
-	Partial bool      `json:"partial,omitempty"`
-	Pruned  int       `json:"pruned,omitempty"`
-	Why     string    `json:"why,omitempty"` // the first reason of what was pruned, or the cause of what failed
+	State  CellState `json:"state"`
+	Value  float64   `json:"value,omitempty"` // where State is measured
+	Row    int       `json:"row"`             // the row that the value is of, of repeats the one in the middle: an index into Table.Rows; -1: none
+	Rows   []int     `json:"rows,omitempty"`  // all rows of the cell
+	Points int       `json:"points"`          // configurations that Value is the best of; those that have not done their work only where no other has a value
+	Marks            // of the value; Overlapped also where it is of another of the points, which alone may be better
+	Pruned int       `json:"pruned,omitempty"`
+	Why    string    `json:"why,omitempty"` // the first reason of what was pruned, or the cause of what failed
 
 	repeats bool // one of its configurations has several values
 }
@@ -57,8 +57,8 @@ type Heat struct {
 }
 
 // Heat lays a metric out over two keys. Several repeats of one configuration in a cell are combined by their median,
-// several configurations by the best: a cell is the best that one gets there. Filter the table first to see a
-// single configuration. Points without a value and pruned points show in a cell that has none.
+// several configurations by the best of those that have done their work: a cell is the best that one gets there. Filter
+// the table first to see a single configuration. Points without a value and pruned points show in a cell that has none.
 func (t *Table) Heat(x, y, metric string) (*Heat, error) {
 	m, err := MetricOf(metric)
 	if err != nil {
@@ -72,7 +72,7 @@ func (t *Table) Heat(x, y, metric string) (*Heat, error) {
 	if x == y {
 		return nil, fmt.Errorf("heat map: both axes are %s: name two", x)
 	}
-	h := &Heat{X: x, Y: y, Metric: metric, Over: []string{}}
+	h := &Heat{X: x, Y: y, Metric: m.Name, Over: []string{}}
 	g := newHeatGrid(t, x, y)
 	h.XValues, h.YValues = g.xs.texts(), g.ys.texts()
 	h.Cells = make([][]Cell, len(h.YValues))
@@ -125,6 +125,31 @@ func (h *Heat) sum(t *Table, m Metric) {
 	}
 }
 
+// Notes say what the marks of cells mean, a sentence each; Combined stands beside them.
+func (h *Heat) Notes() []string {
+	var goesOn, ended, overlapped bool
+	for _, line := range h.Cells {
+		for _, c := range line {
+			goesOn = goesOn || c.Partial && !c.Unfinished
+			ended = ended || c.Unfinished
+			overlapped = overlapped || c.Overlapped
+		}
+	}
+	var out []string
+	switch {
+	case goesOn && ended:
+		out = append(out, signPartial+" A run goes on, or failed, was stopped or was cancelled: the value until then. No finished run of the cell has one.")
+	case goesOn:
+		out = append(out, signPartial+" A run goes on: the value so far. No finished run of the cell has one.")
+	case ended:
+		out = append(out, signPartial+" A run failed, was stopped or was cancelled: the value until then. No finished run of the cell has one.")
+	}
+	if overlapped {
+		out = append(out, signOverlapped+" Another run was at work beside one of the cell's, and slowed it: alone it would be better.")
+	}
+	return out
+}
+
 // differ notes axes in which rows of one cell differ.
 func (h *Heat) differ(t *Table, rows []int) {
 	for _, a := range t.Axes {
@@ -147,17 +172,20 @@ func (t *Table) cell(rows []int, pruned []space.Pruned, m Metric) Cell {
 	if len(pruned) > 0 && (len(rows) > 0 || t.passes(pruned)) {
 		c.State, c.Why = CellPruned, pruned[0].Reason
 	}
+	var all []middle
 	for _, g := range t.groups(rows) {
-		v, n := t.median(g, m)
-		if n == 0 {
-			continue
+		if x := t.middle(g, m); x.n > 0 {
+			all = append(all, x)
 		}
-		c.Points++
-		c.repeats = c.repeats || n > 1
-		if c.Points == 1 || m.Better(v, c.Value) {
-			c.State, c.Value, c.Row, c.Why = CellMeasured, v, t.nearest(g, m, v), ""
-			c.Partial = t.Rows[c.Row].Partial
-		}
+	}
+	best, of := bestOf(all, m)
+	if len(best) > 0 {
+		x := best[0]
+		c.State, c.Value, c.Row, c.Why, c.Points, c.Marks = CellMeasured, x.value, x.row, "", len(of), x.Marks
+	}
+	for _, x := range of {
+		c.repeats = c.repeats || x.n > 1
+		c.Overlapped = c.Overlapped || x.Overlapped
 	}
 	if c.Points == 0 && len(rows) > 0 {
 		t.withoutValue(&c)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"slices"
 	"strconv"
 
 	"boost-tui/experiment"
@@ -78,43 +79,66 @@ func (o *object) key(r *Row, name string) {
 
 // frontJSON is Front with the points' ids.
 type frontJSON struct {
-	Metrics []string `json:"metrics"`
-	Points  []string `json:"points"`
+	Metrics    []string `json:"metrics"`
+	Points     []string `json:"points"`
+	Overlapped []string `json:"overlapped,omitempty"`
+	LossTie    float64  `json:"loss_tie"` // nats
 }
 
 // bestJSON is Best with the points' ids; absent: none is known.
 type bestJSON struct {
-	Size        string `json:"size"`
-	Points      int    `json:"points"`
-	Metric      string `json:"metric"`
-	Fastest     string `json:"fastest,omitempty"`
-	LowestLoss  string `json:"lowest_loss,omitempty"`
-	LeastMemory string `json:"least_memory,omitempty"`
+	Size        string   `json:"size"`
+	Points      int      `json:"points"`
+	Metric      string   `json:"metric"`
+	Fastest     string   `json:"fastest,omitempty"`
+	LowestLoss  string   `json:"lowest_loss,omitempty"`
+	LossTies    []string `json:"loss_ties,omitempty"`
+	LeastMemory string   `json:"least_memory,omitempty"`
+	Overlapped  []string `json:"overlapped,omitempty"` // of the points named, those that another run slowed
+	Disturbed   int      `json:"disturbed,omitempty"`  // of all points of the size, how many
 }
 
 // MarshalJSON adds what stands out: the Pareto front and the best of each size, as ids of points.
 func (t *Table) MarshalJSON() ([]byte, error) {
 	type plain Table // without this method
-	id := func(i int) string {
-		if i < 0 {
-			return ""
-		}
-		return t.Rows[i].Point
-	}
 	f := t.Pareto()
-	front := frontJSON{f.Metrics, []string{}}
-	for _, i := range f.Points {
-		front.Points = append(front.Points, id(i))
-	}
+	front := frontJSON{f.Metrics, t.ids(f.Points...), t.ids(f.Overlapped...), LossTie}
 	best := []bestJSON{}
 	for _, b := range t.BestPerSize() {
-		best = append(best, bestJSON{b.Size, b.Points, b.Metric, id(b.Fastest), id(b.LowestLoss), id(b.LeastMemory)})
+		best = append(best, t.bestJSON(b))
 	}
 	return json.Marshal(struct {
 		*plain
 		Pareto frontJSON  `json:"pareto"`
 		Best   []bestJSON `json:"best"`
 	}{(*plain)(t), front, best})
+}
+
+func (t *Table) bestJSON(b Best) bestJSON {
+	out := bestJSON{Size: b.Size, Points: b.Points, Metric: b.Metric, LossTies: t.ids(b.LossTies...), Disturbed: b.Disturbed}
+	for _, of := range []struct {
+		row  int
+		into *string
+	}{{b.Fastest, &out.Fastest}, {b.LowestLoss, &out.LowestLoss}, {b.LeastMemory, &out.LeastMemory}} {
+		if of.row < 0 {
+			continue
+		}
+		r := t.Rows[of.row]
+		*of.into = r.Point
+		if len(r.Overlapped) > 0 && !slices.Contains(out.Overlapped, r.Point) {
+			out.Overlapped = append(out.Overlapped, r.Point)
+		}
+	}
+	return out
+}
+
+// ids of the points of rows.
+func (t *Table) ids(rows ...int) []string {
+	out := make([]string, len(rows))
+	for i, at := range rows {
+		out[i] = t.Rows[at].Point
+	}
+	return out
 }
 
 // MarshalJSON writes the row flat: the run, every axis under its key, then the figures under the names of Metrics but
@@ -138,6 +162,9 @@ func (r *Row) MarshalJSON() ([]byte, error) {
 	o.text("stopped_by", r.Rule)
 	if r.Partial {
 		o.add("partial", true)
+	}
+	if r.Unfinished {
+		o.add("unfinished", true)
 	}
 	if r.Err != nil {
 		o.add("error", r.Err.Error())

@@ -115,6 +115,12 @@ func (t *Table) count() {
 	}
 }
 
+// whole reports whether the row's run has done all of its work: the journal says that it finished, or state does, that of
+// its result, because it may have ended since the journal was read.
+func (r *Row) whole(state string) bool {
+	return r.Status == sweeps.Finished || r.Status == sweeps.Running && state == string(runner.Finished)
+}
+
 // asked is a speed-up that a row wants.
 type asked struct {
 	row, twin *Row
@@ -138,7 +144,7 @@ func (t *Table) compare(ctx context.Context, st *sweeps.State, byPoint map[strin
 			}
 		}
 	}
-	c, err := cache.runs.Compare(ctx, dirs, pairs)
+	c, err := cache.runs.CompareWhole(ctx, dirs, pairs, func(i int, s *compare.Summary) bool { return rows[i].whole(s.State) })
 	if err != nil {
 		return err
 	}
@@ -150,12 +156,13 @@ func (t *Table) compare(ctx context.Context, st *sweeps.State, byPoint map[strin
 			r.Err = errors.Join(r.Err, m.Err)
 		}
 		r.Figures, r.Overlapped = m.Summary, m.Overlapped
-		r.Partial = r.Partial && m.State == "" // it may have ended since the journal was read
+		r.Partial = !r.whole(m.State)
+		r.Unfinished = r.Partial && (r.Status != sweeps.Running || m.State != "")
 	}
 	for i, a := range want {
 		if p := &c.Pairs[i]; p.Speedup != nil {
 			*a.into = &Versus{Speedup: *p.Speedup, Run: a.twin.Run, Comparable: p.Comparable, LossMatches: p.LossMatches,
-				Differs: p.Differs, Overlapped: len(a.row.Overlapped)+len(a.twin.Overlapped) > 0, Partial: a.row.Partial || a.twin.Partial}
+				Differs: p.Differs, Pooled: p.Pooled, Marks: a.row.Marks().or(a.twin.Marks())}
 		}
 	}
 	return nil

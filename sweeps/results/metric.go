@@ -3,7 +3,6 @@ package results
 import (
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 
 	"boost-tui/profiler/compare"
@@ -15,7 +14,8 @@ type Metric struct {
 	Title  string // heads a column, with the unit in which Show writes it
 	Higher bool   // larger is better
 	of     func(*Row) *float64
-	show   func(float64) string
+	unit   *unit
+	marks  func(*Row) Marks
 }
 
 // Of is the row's value; false: unknown.
@@ -28,14 +28,17 @@ func (m Metric) Of(r *Row) (float64, bool) {
 }
 
 // Show writes a value in the unit of the Title.
-func (m Metric) Show(v float64) string { return m.show(v) }
+func (m Metric) Show(v float64) string { return m.unit.show(v) }
 
-// Better reports whether a is better than b.
+// Marks say what to know of the row's value.
+func (m Metric) Marks(r *Row) Marks { return m.marks(r) }
+
+// Better reports whether a is better than b, by more than what counts as equal.
 func (m Metric) Better(a, b float64) bool {
 	if m.Higher {
-		return a > b
+		return a > b+m.unit.tie
 	}
-	return a < b
+	return a < b-m.unit.tie
 }
 
 // Names of metrics that code speaks of.
@@ -50,34 +53,34 @@ const (
 
 // metrics in the order of columns. It is never changed.
 var metrics = []Metric{
-	{StepTime, "step ms", false, func(r *Row) *float64 { return r.Figures.StepTimeMedian }, millis},
-	{"step_time_mean", "mean ms", false, func(r *Row) *float64 { return r.Figures.StepTimeMean }, millis},
-	{"step_time_p95", "p95 ms", false, func(r *Row) *float64 { return r.Figures.StepTimeP95 }, millis},
-	{TimePerToken, "us/token", false, perToken, func(v float64) string { return digits(v * 1e6) }},
-	{"tokens_per_second", "tok/s", true, func(r *Row) *float64 { return r.Figures.TokensPerSecond }, grouped},
-	{VsFull, "vs full", true, func(r *Row) *float64 { return r.VsFull.ratio() }, times},
-	{VsVanilla, "vs vanilla", true, func(r *Row) *float64 { return r.VsVanilla.ratio() }, times},
-	{"loss_first", "first loss", false, func(r *Row) *float64 { return r.Figures.LossFirst }, nats},
-	{"loss_last", "loss", false, func(r *Row) *float64 { return r.Figures.LossLast }, nats},
-	{Loss, "loss, last 20", false, func(r *Row) *float64 { return r.Figures.LossMeanLast20 }, nats},
-	{PeakMemory, "device MiB", false, func(r *Row) *float64 { return count(r.Figures.PeakMemory) }, mebi},
-	{"resident_memory", "resident MiB", false, func(r *Row) *float64 { return count(r.Figures.ResidentMemory) }, mebi},
-	{"comm_bytes_per_step", "comm MiB", false, func(r *Row) *float64 { return count(r.Figures.CommBytesPerStep) }, mebi},
-	{"comm_calls_per_step", "calls", false, func(r *Row) *float64 { return count(r.Figures.CommCallsPerStep) }, whole},
-	{"compute", "compute ms", false, part(func(b *compare.Breakdown) *float64 { return b.Compute }), millis},
-	{"comm", "comm ms", false, part(func(b *compare.Breakdown) *float64 { return b.Comm }), millis},
-	{"comm_exposed", "exposed ms", false, part(func(b *compare.Breakdown) *float64 { return b.CommExposed }), millis},
-	{"comm_wait", "wait ms", false, part(func(b *compare.Breakdown) *float64 { return b.CommWait }), millis},
-	{"comm_transfer", "transfer ms", false, part(func(b *compare.Breakdown) *float64 { return b.CommTransfer }), millis},
-	{"overlap", "overlap ms", true, part(func(b *compare.Breakdown) *float64 { return b.Overlap }), millis},
-	{"memory", "memory ms", false, part(func(b *compare.Breakdown) *float64 { return b.Memory }), millis},
-	{"idle", "idle ms", false, part(func(b *compare.Breakdown) *float64 { return b.Idle }), millis},
-	{"flops_per_second", "GFLOP/s", true, func(r *Row) *float64 { return r.Figures.FLOPsPerSecond }, func(v float64) string { return digits(v / 1e9) }},
-	{"step_time_predicted", "predicted ms", false, func(r *Row) *float64 { return r.Figures.StepTimePlanned }, millis},
-	{"seconds", "ran s", false, func(r *Row) *float64 { return positive(r.Seconds) }, digits},
-	{"steps_done", "steps", true, func(r *Row) *float64 { return stepsDone(r) }, whole},
-	{"kept", "n", true, func(r *Row) *float64 { return kept(r) }, whole},
-	{"attempts", "attempts", false, func(r *Row) *float64 { return positive(float64(r.Attempts)) }, whole},
+	{StepTime, "step ms", false, func(r *Row) *float64 { return r.Figures.StepTimeMedian }, inMillis, ofTime},
+	{"step_time_mean", "mean ms", false, func(r *Row) *float64 { return r.Figures.StepTimeMean }, inMillis, ofTime},
+	{"step_time_p95", "p95 ms", false, func(r *Row) *float64 { return r.Figures.StepTimeP95 }, inMillis, ofTime},
+	{TimePerToken, "us/token", false, perToken, inMicros, ofTime},
+	{"tokens_per_second", "tok/s", true, func(r *Row) *float64 { return r.Figures.TokensPerSecond }, inTokens, ofTime},
+	{VsFull, "vs full", true, func(r *Row) *float64 { return r.VsFull.ratio() }, inTimes, func(r *Row) Marks { return r.VsFull.marks() }},
+	{VsVanilla, "vs vanilla", true, func(r *Row) *float64 { return r.VsVanilla.ratio() }, inTimes, func(r *Row) Marks { return r.VsVanilla.marks() }},
+	{"loss_first", "first loss", false, func(r *Row) *float64 { return r.Figures.LossFirst }, inNats, ofWork},
+	{"loss_last", "loss", false, func(r *Row) *float64 { return r.Figures.LossLast }, inNats, ofWork},
+	{Loss, "loss, last 20", false, func(r *Row) *float64 { return r.Figures.LossMeanLast20 }, inNats, ofWork},
+	{PeakMemory, "device MiB", false, func(r *Row) *float64 { return count(r.Figures.PeakMemory) }, inMebi, ofWork},
+	{"resident_memory", "resident MiB", false, func(r *Row) *float64 { return count(r.Figures.ResidentMemory) }, inMebi, ofWork},
+	{"comm_bytes_per_step", "comm MiB", false, func(r *Row) *float64 { return count(r.Figures.CommBytesPerStep) }, inMebi, ofWork},
+	{"comm_calls_per_step", "calls", false, func(r *Row) *float64 { return count(r.Figures.CommCallsPerStep) }, inWhole, ofWork},
+	{"compute", "compute ms", false, part(func(b *compare.Breakdown) *float64 { return b.Compute }), inMillis, ofTime},
+	{"comm", "comm ms", false, part(func(b *compare.Breakdown) *float64 { return b.Comm }), inMillis, ofTime},
+	{"comm_exposed", "exposed ms", false, part(func(b *compare.Breakdown) *float64 { return b.CommExposed }), inMillis, ofTime},
+	{"comm_wait", "wait ms", false, part(func(b *compare.Breakdown) *float64 { return b.CommWait }), inMillis, ofTime},
+	{"comm_transfer", "transfer ms", false, part(func(b *compare.Breakdown) *float64 { return b.CommTransfer }), inMillis, ofTime},
+	{"overlap", "overlap ms", true, part(func(b *compare.Breakdown) *float64 { return b.Overlap }), inMillis, ofTime},
+	{"memory", "memory ms", false, part(func(b *compare.Breakdown) *float64 { return b.Memory }), inMillis, ofTime},
+	{"idle", "idle ms", false, part(func(b *compare.Breakdown) *float64 { return b.Idle }), inMillis, ofTime},
+	{"flops_per_second", "GFLOP/s", true, func(r *Row) *float64 { return r.Figures.FLOPsPerSecond }, inGiga, ofTime},
+	{"step_time_predicted", "predicted ms", false, func(r *Row) *float64 { return r.Figures.StepTimePlanned }, inMillis, ofPlan},
+	{"seconds", "ran s", false, func(r *Row) *float64 { return positive(r.Seconds) }, inSeconds, ofTime},
+	{"steps_done", "steps", true, func(r *Row) *float64 { return stepsDone(r) }, inWhole, ofWork},
+	{"kept", "n", true, func(r *Row) *float64 { return kept(r) }, inWhole, ofWork},
+	{"attempts", "attempts", false, func(r *Row) *float64 { return positive(float64(r.Attempts)) }, inWhole, ofPlan},
 }
 
 // Metrics lists the figures that tables, heat maps and exports have, in the order of their columns.
@@ -155,39 +158,4 @@ func ofRun(r *Row, n int) *float64 {
 	}
 	v := float64(n)
 	return &v
-}
-
-const unknown = "–"
-
-func millis(v float64) string { return digits(v * 1e3) }
-
-func times(v float64) string { return fmt.Sprintf("%.2fx", v) }
-
-func nats(v float64) string { return strconv.FormatFloat(v, 'f', 4, 64) }
-
-func mebi(v float64) string { return strconv.FormatFloat(v/(1<<20), 'f', 1, 64) }
-
-func whole(v float64) string { return strconv.FormatFloat(v, 'f', 0, 64) }
-
-// digits keeps about four of them.
-func digits(v float64) string {
-	switch a := math.Abs(v); {
-	case a >= 1000:
-		return strconv.FormatFloat(v, 'f', 0, 64)
-	case a >= 100:
-		return strconv.FormatFloat(v, 'f', 1, 64)
-	case a >= 1 || a == 0:
-		return strconv.FormatFloat(v, 'f', 2, 64)
-	default:
-		return strconv.FormatFloat(v, 'g', 3, 64)
-	}
-}
-
-// grouped is a whole number in groups of three: "24 772".
-func grouped(v float64) string {
-	s := strconv.FormatFloat(math.Round(v), 'f', 0, 64)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + " " + s[i:]
-	}
-	return s
 }

@@ -119,20 +119,41 @@ func (t *Table) bestLines() []string {
 			var figures []string
 			for _, n := range names {
 				m, _ := MetricOf(n)
-				if v, ok := m.Of(r); ok {
-					figures = append(figures, m.Show(v)+" "+m.Title)
+				if v, ok := m.Of(r); ok && !m.Marks(r).Partial { // a speed-up over a twin that did not finish is no best
+					figures = append(figures, m.Marks(r).On(m.Show(v)+" "+m.Title))
 				}
 			}
 			parts = append(parts, fmt.Sprintf("%s %s (%s)", what, r.Label, strings.Join(figures, ", ")))
 		}
 		say("fastest", b.Fastest, b.Metric, VsFull, VsVanilla)
 		say("lowest loss", b.LowestLoss, Loss)
-		say("least memory", b.LeastMemory, PeakMemory)
-		if len(parts) > 0 {
-			out = append(out, fmt.Sprintf("Best of %s: %s.", b.Size, strings.Join(parts, "; ")))
+		if len(b.LossTies) > 0 {
+			parts[len(parts)-1] += ", tied with " + t.labels(b.LossTies)
 		}
+		say("least memory", b.LeastMemory, PeakMemory)
+		if len(parts) == 0 {
+			continue
+		}
+		line := fmt.Sprintf("Best of %s: %s.", b.Size, strings.Join(parts, "; "))
+		if b.Disturbed > 0 {
+			line += fmt.Sprintf(" Another run slowed %s of this size (%s): alone they may be faster than the fastest.", counted(b.Disturbed, "point"), signOverlapped)
+		}
+		out = append(out, line)
 	}
 	return out
+}
+
+// labels names rows, not all where they are many.
+func (t *Table) labels(rows []int) string {
+	const named = 4
+	var names []string
+	for _, i := range rows[:min(len(rows), named)] {
+		names = append(names, t.Rows[i].Label)
+	}
+	if n := len(rows) - named; n > 0 {
+		names = append(names, fmt.Sprintf("%d more", n))
+	}
+	return strings.Join(names, ", ")
 }
 
 // Notes say what a reader must know to trust the figures, one sentence each.
@@ -157,11 +178,15 @@ func (t *Table) Notes() []string {
 	some := func(r *Row, is func(*Versus) bool) bool {
 		return slices.ContainsFunc([]*Versus{r.VsFull, r.VsVanilla}, func(v *Versus) bool { return v != nil && v.Run != r.Run && is(v) })
 	}
-	say(n(func(r *Row) bool { return r.Partial }), "… %s: a run goes on; figures are those so far.")
+	say(n(func(r *Row) bool { return r.Partial && !r.Unfinished }), "… %s: a run goes on; figures are those so far, speed-ups without a verdict.")
+	say(n(func(r *Row) bool { return r.Unfinished }), "… %s: the run failed, was stopped or was cancelled; figures are those until then, speed-ups without a verdict. It is neither on the front nor among the best.")
+	say(n(func(r *Row) bool { return !r.Partial && some(r, func(v *Versus) bool { return v.Partial }) }), "… %s: a twin has not done all of its work; speed-ups over it have no verdict.")
 	if keys := t.differs(); len(keys) > 0 {
 		out = append(out, "≠ Not comparable with the twin, which differs in "+strings.Join(keys, ", ")+": no verdict.")
 	}
-	say(n(func(r *Row) bool { return len(r.Overlapped) > 0 }), "! %s: another run was at work on the machine meanwhile, and they slowed each other: no verdict. One run at a time gives verdicts.")
+	say(n(func(r *Row) bool {
+		return len(r.Overlapped) > 0 || some(r, func(v *Versus) bool { return v.Overlapped })
+	}), "! %s: another run was at work on the machine beside the run or its twin, and they slowed each other: times are too long, speed-ups without a verdict. One run at a time gives verdicts.")
 	say(n(func(r *Row) bool { return r.Figures.Short || r.Figures.Kept < stats.VerdictSteps }), fmt.Sprintf("%%s: too short for a verdict (fewer than %d kept steps, or less than the skip rule wants); figures and intervals are given.", stats.VerdictSteps))
 	say(n(func(r *Row) bool { return some(r, func(v *Versus) bool { return !v.LossMatches }) }), "%s: the loss is not comparable with that of a twin (another last step, or other training).")
 	if n(func(r *Row) bool { return some(r, func(v *Versus) bool { return v.Verdict == "~" }) }) > 0 {

@@ -2,7 +2,6 @@ package results
 
 import (
 	"slices"
-	"strings"
 
 	"boost-tui/profiler/stats"
 	"boost-tui/sweeps"
@@ -40,107 +39,73 @@ func (t *Table) finished() []int {
 	return out
 }
 
-// median of a metric over the n of the group's rows that know it.
-func (t *Table) median(g group, m Metric) (middle float64, n int) {
-	var vs []float64
-	for _, i := range g.rows {
-		if v, ok := m.Of(t.Rows[i]); ok {
-			vs = append(vs, v)
-		}
-	}
-	switch len(vs) {
-	case 0:
-		return 0, 0
-	case 1: // of most points
-		return vs[0], 1
-	}
-	return stats.Median(vs).Value, len(vs)
+// middle is a metric of a configuration: the median over its repeats. Those that have not done their work count only
+// where no other does.
+type middle struct {
+	Marks
+	value float64
+	n     int // runs that it rests on; 0: nothing is known
+	row   int // the one whose figure is nearest: an index into Table.Rows
 }
 
-// nearest is the group's row whose metric is nearest to the value: of repeats, the one in the middle.
-func (t *Table) nearest(g group, m Metric, value float64) int {
-	best, bestOff := -1, 0.0
+func (t *Table) middle(g group, m Metric) middle {
+	var vs []float64
+	var rows []int
+	out := middle{Marks: Marks{Partial: true}, row: -1}
 	for _, i := range g.rows {
 		v, ok := m.Of(t.Rows[i])
-		if !ok {
+		k := m.Marks(t.Rows[i])
+		if !ok || k.Partial && !out.Partial {
 			continue
 		}
-		off := max(v-value, value-v)
-		if best < 0 || off < bestOff {
-			best, bestOff = i, off
+		if out.Partial && !k.Partial {
+			vs, rows, out.Marks = vs[:0], rows[:0], Marks{}
+		}
+		vs, rows, out.Marks = append(vs, v), append(rows, i), out.or(k)
+	}
+	out.n = len(vs)
+	switch out.n {
+	case 0:
+		return middle{row: -1}
+	case 1: // of most points
+		out.value, out.row = vs[0], rows[0]
+		return out
+	}
+	out.value = stats.Median(vs).Value
+	out.row = rows[nearest(vs, out.value)]
+	return out
+}
+
+// nearest is the place of the value that is nearest to another one; of equals, the first.
+func nearest(vs []float64, to float64) int {
+	best := 0
+	for i, v := range vs {
+		if max(v-to, to-v) < max(vs[best]-to, to-vs[best]) {
+			best = i
 		}
 	}
 	return best
 }
 
-// Front is the points that no other point beats: whatever is better in one of the metrics is worse in another.
-type Front struct {
-	Metrics []string // step_time_median, or time_per_token where the tokens of a step differ; peak_memory; loss_mean_last_20
-	Points  []int    // indexes into Table.Rows, in their order
-	Ranked  int      // configurations that were compared
-	Left    int      // finished points without one of the figures
-}
-
-// Note says in a sentence what the front is.
-func (f Front) Note() string {
-	titles := map[string]string{StepTime: "step time", TimePerToken: "time per token", PeakMemory: "device memory", Loss: "loss (mean of the last 20 steps)"}
-	var of []string
-	for _, m := range f.Metrics {
-		of = append(of, titles[m])
+// bestOf finds the best values of a metric: best are those that count as equal to the best of all, in their order, and of
+// are those that were considered. What has not done its work is considered only where nothing else is there.
+func bestOf(all []middle, m Metric) (best, of []middle) {
+	of = slices.DeleteFunc(slices.Clone(all), func(x middle) bool { return x.Partial })
+	if len(of) == 0 {
+		of = all
 	}
-	return "On the front of " + strings.Join(of, ", ") + ": no other of these points is better in one of them and as good in the others. Repeats count once, by their medians."
-}
-
-// Pareto is the front of step time, memory and loss among the finished rows that have all three. Repeats count once,
-// with the median of their figures, and are on the front together.
-func (t *Table) Pareto() Front {
-	f := Front{Metrics: []string{t.speed().Name, PeakMemory, Loss}}
-	var ms []Metric
-	for _, n := range f.Metrics {
-		m, _ := MetricOf(n)
-		ms = append(ms, m)
-	}
-	type ranked struct {
-		group
-		v []float64
-	}
-	var all, front []ranked
-	for _, g := range t.groups(t.finished()) {
-		var v []float64
-		for _, m := range ms {
-			if x, n := t.median(g, m); n > 0 {
-				v = append(v, x)
-			}
-		}
-		if len(v) < len(ms) {
-			f.Left += len(g.rows)
-			continue
-		}
-		all = append(all, ranked{g, v})
-	}
-	f.Ranked = len(all)
-	// In this order whatever beats a point comes before it, and so does something on the front that does.
-	slices.SortStableFunc(all, func(a, b ranked) int { return slices.Compare(a.v, b.v) })
-	for _, r := range all {
-		if !slices.ContainsFunc(front, func(o ranked) bool { return dominates(o.v, r.v) }) {
-			front = append(front, r)
-			f.Points = append(f.Points, r.rows...)
+	var top float64
+	for i, x := range of {
+		if i == 0 || m.Higher && x.value > top || !m.Higher && x.value < top {
+			top = x.value
 		}
 	}
-	slices.Sort(f.Points)
-	return f
-}
-
-// dominates reports whether a is nowhere larger than b and somewhere smaller.
-func dominates(a, b []float64) bool {
-	smaller := false
-	for i := range a {
-		if a[i] > b[i] {
-			return false
+	for _, x := range of {
+		if !m.Better(top, x.value) {
+			best = append(best, x)
 		}
-		smaller = smaller || a[i] < b[i]
 	}
-	return smaller
+	return best, of
 }
 
 // speed is the metric by which the rows' speeds can be compared: the time of a step where all steps have as many
@@ -163,8 +128,11 @@ type Best struct {
 	Points      int    // finished
 	Metric      string // by which the fastest is: as in Front
 	Fastest     int
-	LowestLoss  int // of loss_mean_last_20
-	LeastMemory int // of peak_memory
+	LowestLoss  int   // of loss_mean_last_20; of those within LossTie of the lowest, the first
+	LossTies    []int // the others of those
+	LeastMemory int   // of peak_memory
+	// Disturbed counts the finished points that another run slowed: alone they may be faster than the fastest.
+	Disturbed int
 }
 
 // BestPerSize names the best of each size, in the order in which the sizes first stand in the table.
@@ -176,7 +144,13 @@ func (t *Table) BestPerSize() []Best {
 	sizes, of := t.sizes()
 	for _, size := range sizes {
 		gs := t.groups(of[size])
-		b := Best{Size: size, Points: len(of[size]), Metric: speed.Name, Fastest: t.best(gs, speed), LowestLoss: t.best(gs, loss), LeastMemory: t.best(gs, memory)}
+		b := Best{Size: size, Points: len(of[size]), Metric: speed.Name}
+		b.Fastest, _ = t.best(gs, speed)
+		b.LowestLoss, b.LossTies = t.best(gs, loss)
+		b.LeastMemory, _ = t.best(gs, memory)
+		for _, i := range of[size] {
+			b.Disturbed += one(len(t.Rows[i].Overlapped) > 0)
+		}
 		if b.Points > 0 {
 			out = append(out, b)
 		}
@@ -200,13 +174,22 @@ func (t *Table) sizes() (sizes []string, finished map[string][]int) {
 	return sizes, finished
 }
 
-// best is the row in the middle of the best group; of equals, the first.
-func (t *Table) best(gs []group, m Metric) int {
-	at, top := -1, 0.0
+// best is the row in the middle of the best group; of equals, the first. The others come with it.
+func (t *Table) best(gs []group, m Metric) (at int, equals []int) {
+	var all []middle
 	for _, g := range gs {
-		if v, n := t.median(g, m); n > 0 && (at < 0 || m.Better(v, top)) {
-			at, top = t.nearest(g, m, v), v
+		if x := t.middle(g, m); x.n > 0 {
+			all = append(all, x)
 		}
 	}
-	return at
+	at = -1
+	best, _ := bestOf(all, m)
+	for i, x := range best {
+		if i == 0 {
+			at = x.row
+		} else {
+			equals = append(equals, x.row)
+		}
+	}
+	return at, equals
 }

@@ -44,15 +44,17 @@ type Counts struct {
 
 // Row is a point with what its run measured. Its JSON is flat: every axis is a member of its own (json.go).
 type Row struct {
-	Point   string // id
-	Label   string
-	Twin    bool   // only there because another point needs it
-	Run     string // the run that counts: the last attempt's; empty: the point waits for its (next) one
-	Dir     string // of the run
-	Status  sweeps.Status
-	Cause   string
-	Rule    string // the stopping rule that ended the run
-	Partial bool   // its run goes on: figures are those so far
+	Point  string // id
+	Label  string
+	Twin   bool   // only there because another point needs it
+	Run    string // the run that counts: the last attempt's; empty: the point waits for its (next) one
+	Dir    string // of the run
+	Status sweeps.Status
+	Cause  string
+	Rule   string // the stopping rule that ended the run
+	// Partial: its run has not done all of its work, and its figures are those so far. It goes on; or it is Unfinished:
+	// it failed, was stopped, or was cancelled.
+	Partial, Unfinished bool
 
 	Experiment experiment.Experiment // resolved
 	Variant    string
@@ -81,7 +83,9 @@ type Versus struct {
 	Run         string   `json:"run"` // the twin's
 	Comparable  bool     `json:"comparable"`
 	LossMatches bool     `json:"loss_comparable"`
-	Differs     []string `json:"differs,omitempty"`    // what else differs than comparisons are made for
-	Overlapped  bool     `json:"overlapped,omitempty"` // another run slowed one of the two
-	Partial     bool     `json:"partial,omitempty"`    // one of the two runs goes on
+	Differs     []string `json:"differs,omitempty"` // what else differs than comparisons are made for
+	// Pooled says how many runs the two sides of the ratio and its interval rest on, the twin's first: one each, or all
+	// repeats from three on.
+	Pooled [2]int `json:"pooled"`
+	Marks         // of the two runs: those that are Partial have no verdict
 }

@@ -22,12 +22,7 @@ type column struct {
 
 // columns in their order. front says which rows are on the Pareto front.
 func (t *Table) columns(front map[int]bool) []column {
-	out := []column{{"", true, 60, func(i int, _ *Row) string {
-		if front[i] {
-			return "*"
-		}
-		return ""
-	}}}
+	out := []column{{"", true, 95, func(i int, r *Row) string { return r.signs(front[i]) }}}
 	shown := slices.Clone(t.Axes)
 	for _, k := range []string{"variant", "scheme", "tp"} { // what tells schemes apart, also where it is no axis
 		if !slices.Contains(shown, k) {
@@ -65,6 +60,23 @@ func (t *Table) columns(front map[int]bool) []column {
 		metric("loss_last", 70), metric(Loss, 34), metric(PeakMemory, 65), metric("tokens_per_second", 50), metric(TimePerToken, 32),
 		metric("comm", 33), metric("comm_bytes_per_step", 31),
 		column{"run", true, 30, func(_ int, r *Row) string { return orUnknown(r.Run) }})
+}
+
+// signs stand at the beginning of a row and hold for all of its figures.
+func (r *Row) signs(onFront bool) string {
+	s := ""
+	if onFront {
+		s = "*"
+	}
+	if k := r.Marks(); r.Figures.ID != "" {
+		if k.Overlapped {
+			s += signOverlapped
+		}
+		if k.Partial {
+			s += signPartial
+		}
+	}
+	return s
 }
 
 // stateText is the state, with how far a run is that goes on.
@@ -119,7 +131,8 @@ func (t *Table) grid() *grid {
 		if c := &g.columns[k]; c.title == "state" && !slices.ContainsFunc(g.cells, func(l []string) bool { return l[k] != string(sweeps.Finished) }) {
 			c.worth = 20
 		}
-		if !slices.ContainsFunc(g.cells, func(l []string) bool { return l[k] != "" && l[k] != unknown }) && g.columns[k].worth < 80 {
+		says := slices.ContainsFunc(g.cells, func(l []string) bool { return l[k] != "" && l[k] != unknown })
+		if c := g.columns[k]; !says && (c.worth < 80 || c.title == "") {
 			g.drop(k)
 		}
 	}

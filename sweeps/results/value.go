@@ -23,15 +23,18 @@ const (
 	fieldState = "state"
 	fieldCause = "cause"
 	fieldTwin  = "twin"
+
+	fieldPartial    = "partial"
+	fieldUnfinished = "unfinished"
+	fieldOverlapped = "overlapped" // how many runs slowed it
 )
 
-var plainFields = []string{fieldRun, fieldPoint, fieldLabel, fieldState, fieldCause, fieldTwin}
+var plainFields = []string{fieldRun, fieldPoint, fieldLabel, fieldState, fieldCause, fieldTwin, fieldPartial, fieldUnfinished, fieldOverlapped}
 
 // always are the keys that every row shows, whether they are axes or not.
 var always = []string{"variant", "scheme", "tp", "rank", "size"}
 
-// Field is what the row says under a name: run, point, label, state, cause, twin, a key of the experiment, or a
-// metric. false: there is no such name. A value that is unknown has no Text.
+// Field is what the row says under a name: one of plainFields, a key of the experiment, or a metric. false: there is no such name. A value that is unknown has no Text.
 func (r *Row) Field(name string) (Value, bool) {
 	switch name {
 	case fieldRun:
@@ -46,6 +49,15 @@ func (r *Row) Field(name string) (Value, bool) {
 		return Value{Text: r.Cause}, true
 	case fieldTwin:
 		return Value{Text: onOff(r.Twin)}, true
+	case fieldPartial:
+		return Value{Text: onOff(r.Partial)}, true
+	case fieldUnfinished:
+		return Value{Text: onOff(r.Unfinished)}, true
+	case fieldOverlapped:
+		if v := ofRun(r, len(r.Overlapped)); v != nil {
+			return filter.Number(*v), true
+		}
+		return Value{}, true
 	}
 	if m := metricNamed(name); m != nil {
 		v, known := m.Of(r)
