@@ -3,11 +3,9 @@ package tui
 import (
 	"context"
 	"errors"
-	"slices"
-	"time"
 
-	"boost-tui/runner"
 	"boost-tui/sweeps"
+	"boost-tui/sweeps/queue"
 )
 
 // A sweep moves while somebody looks at it: between a key and what it asks for,
@@ -76,56 +74,11 @@ func (s *sweepStore) Retry(ctx context.Context, id string, points []string) erro
 	return s.wish(ctx, id, points, again, (*sweeps.Sweep).Retry)
 }
 
-// endEvery is the time between two looks for the run of a point that has just begun.
-const endEvery = 50 * time.Millisecond
-
 // End takes what waits out of the queue, so that nothing new starts, and then
 // cancels what runs.
 func (s *sweepStore) End(ctx context.Context, id string, points []string) error {
 	if points != nil && len(points) == 0 {
 		return nil
 	}
-	sweep, err := s.folder.Find(id)
-	if err != nil {
-		return err
-	}
-	if st, err := sweep.Load(ctx); err != nil {
-		return err
-	} else if len(fitting(st, points, waits)) > 0 {
-		if err := s.Skip(ctx, id, points); err != nil && !errors.Is(err, sweeps.ErrChanged) {
-			return err
-		}
-	}
-	cancelled := map[string]bool{}
-	for {
-		st, err := sweep.Load(ctx)
-		if err != nil {
-			return err
-		}
-		unborn := false
-		for _, p := range st.Points {
-			if p.Status != sweeps.Running || points != nil && !slices.Contains(points, p.ID) {
-				continue
-			}
-			run := p.Attempts[len(p.Attempts)-1].Run
-			if run == "" && st.Held {
-				unborn = true
-			}
-			if run == "" || cancelled[run] {
-				continue
-			}
-			if _, err := runner.Cancel(ctx, s.runs, run, "cancelled in the UI"); err != nil {
-				return err
-			}
-			cancelled[run] = true
-		}
-		if !unborn {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(endEvery):
-		}
-	}
+	return s.on(id, func(w *sweeps.Sweep) error { return queue.End(ctx, s.runs, w, points, "cancelled in the UI") })
 }

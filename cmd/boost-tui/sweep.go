@@ -71,7 +71,7 @@ Keys of an experiment are set for all points as in boost-tui run.`,
 	cmd.Flags().Lookup("name").Usage = "what to call the sweep"
 	cmd.Flags().Lookup("tags").Usage = "words to find its runs by, separated by commas"
 	cmd.AddCommand(newSweepStatus(a), newSweepList(a), newSweepResults(a), newSweepPause(a), newSweepResume(a), newSweepGrow(a),
-		newSweepOrder(a), newSweepFirst(a), newSweepSkip(a), newSweepRetry(a))
+		newSweepOrder(a), newSweepFirst(a), newSweepSkip(a), newSweepRetry(a), newSweepCancel(a))
 	return cmd
 }
 

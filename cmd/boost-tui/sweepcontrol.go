@@ -1,14 +1,18 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"boost-tui/experiment"
+	"boost-tui/runner"
 	"boost-tui/sweeps"
+	"boost-tui/sweeps/queue"
 	"boost-tui/sweeps/space"
 )
 
@@ -74,6 +78,58 @@ The sweep goes on with the next boost-tui sweep resume, or at once where it is r
 			}
 			return sw.Retry(ids)
 		})
+}
+
+func newSweepCancel(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use: "cancel ID [POINT...]", Short: "End a sweep, or points of it", Args: cobra.MinimumNArgs(1), ValidArgsFunction: a.completePoints,
+		Long: `End a sweep, or the points that are named, whoever looks after it: what waits is skipped, so that nothing new starts, then
+what runs is cancelled. It asks nothing, and returns when all of that is over. What was measured stays, and boost-tui sweep
+retry queues points again.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, sw, err := a.findSweep(cmd.Context(), args[:1])
+			if err != nil {
+				return err
+			}
+			st, err := sw.Load(cmd.Context())
+			if err != nil {
+				return err
+			}
+			ids, err := endable(st, args[1:])
+			if err != nil {
+				return err
+			}
+			ctx, stop := context.WithTimeout(cmd.Context(), cancelWait)
+			defer stop()
+			if err := queue.End(ctx, s, sw, ids, "cancelled by its user"); err != nil {
+				return err
+			}
+			return a.tellSweep(cmd.Context(), s, sw)
+		},
+	}
+}
+
+// endable gives the ids of the points that the user named, nil for all, where one of them at least is not over.
+func endable(st *sweeps.State, names []string) ([]string, error) {
+	ids, err := findPoints(st, names)
+	if err != nil {
+		return nil, err
+	}
+	var over []string
+	for _, id := range ids {
+		p := st.Point(id)
+		if !p.Status.Over() {
+			return ids, nil
+		}
+		over = append(over, fmt.Sprintf("point %s (%s) is %s", p.ID, runner.Clean(p.Label), p.Status))
+	}
+	if len(over) > 0 {
+		return nil, usagef("%s", strings.Join(over, ", "))
+	}
+	if st.Count(sweeps.Queued)+st.Count(sweeps.Running) == 0 {
+		return nil, usagef("sweep %s is %s: nothing of it runs or waits", st.ID, st.Phase)
+	}
+	return nil, nil
 }
 
 // onPoints is a command about points of a sweep.

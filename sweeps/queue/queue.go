@@ -86,15 +86,20 @@ func more(ctx context.Context, s *sweeps.Sweep) (bool, error) {
 	return !st.Held && st.Phase.Alone() && len(st.Points) > 0, nil
 }
 
-// sitting is the time from one hold to its release.
+// sitting works the queue off, from one hold to its release.
 func sitting(ctx context.Context, s *sweeps.Sweep, o Options) error {
+	return sit(ctx, s, o, func(e *engine) error { return e.loop(ctx) })
+}
+
+// sit holds a sweep for as long as something is done.
+func sit(ctx context.Context, s *sweeps.Sweep, o Options, do func(*engine) error) error {
 	hold, err := s.Hold(ctx)
 	if err != nil {
 		return err
 	}
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	e := &engine{o: o, sweep: s, hold: hold, follow: s.Follow(), work: work, live: map[string]*attempt{}, ends: make(chan ended), paces: map[string]paced{}, unsettled: map[string]bool{}}
-	err = e.loop(ctx)
+	err = do(e)
 	if err != nil && ctx.Err() == nil && (errors.Is(err, sweeps.ErrLost) || errors.Is(err, sweeps.ErrDeleted)) {
 		err = errors.Join(err, e.disown())
 	}
