@@ -56,13 +56,13 @@ speed-ups over its own full-rank and vanilla twins, loss, memory, bytes. It can 
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&f.sort, "sort", "", "`COLUMN` to sort by, the best first: an axis or key, "+results.StepTime+", "+results.VsFull+", "+results.Loss+", …; an unknown one lists them")
+	flags.StringVar(&f.sort, "sort", "", "`COLUMN` to sort by, the best first: an axis or key, "+results.StepTime+", "+results.VsFull+", …, or as the table heads it; an unknown one lists them")
 	flags.BoolVar(&f.reverse, "reverse", false, "sort the other way round")
 	flags.StringArrayVar(&f.filter, "filter", nil, "only rows that meet this `LINE`, as behind / on the screen, repeatable: btp tp>=2, scheme!=vanilla, vs_full>1.2, -state:failed")
 	flags.BoolVar(&f.pareto, "pareto", false, "only points that no other beats in step time, memory and loss at once")
 	flags.BoolVar(&f.best, "best", false, "only what stands out of each size: the fastest, the lowest loss, the least memory")
 	flags.StringVar(&f.heat, "heat", "", "lay a metric over two axes: `X,Y`")
-	flags.StringVar(&f.metric, "metric", results.StepTime, "`COLUMN` of the heat map")
+	flags.StringVar(&f.metric, "metric", results.StepTime, "`COLUMN` of the heat map, by its name or as the table heads it")
 	flags.BoolVar(&f.csv, "csv", false, "one row per run, every axis and metric a column")
 	flags.BoolVar(&f.markdown, "markdown", false, "a table in Markdown")
 	flags.StringVar(&f.to, "to", "", "write into this `FILE` and print its name")

@@ -32,7 +32,7 @@ func (f *spaceFlags) register(cmd *cobra.Command, in io.Reader) {
 	flags.SortFlags = false
 	flags.StringArrayVar(&f.constraints, "constraint", nil, "`EXPRESSION` that every point must meet, repeatable: 'rank * 2 <= d'; a hyphen in a key is written _")
 	flags.VarPF(onOff{&f.twins}, "twins", "", "add the full-rank and the vanilla twin of every low-rank point").NoOptDefVal = "on"
-	flags.IntVar(&f.repeats, "repeats", 1, "run every point so often, each time with another seed")
+	flags.IntVar(&f.repeats, "repeats", 1, "run every point so often, each time with another seed; from three on speed-ups rest on all of them")
 }
 
 // axesFlag adds the one that grow has too.

@@ -34,10 +34,19 @@ type Record interface {
 type Fields struct {
 	Names []string          // in lower case; whoever asks for another field is told of these
 	More  func(string) bool // knows further ones, too many to tell; nil: there are none
+	// Unit is what a number counts that stands without a unit beside a field, in seconds or bytes; nil: just these.
+	Unit func(name string) float64
 }
 
 func (f Fields) has(name string) bool {
 	return slices.Contains(f.Names, name) || f.More != nil && f.More(name)
+}
+
+func (f Fields) unit(name string) float64 {
+	if f.Unit == nil {
+		return 1
+	}
+	return f.Unit(name)
 }
 
 // Query is a parsed filter. The zero value matches everything.
@@ -134,7 +143,7 @@ func parseTerm(word string, fields Fields) (term, error) {
 		return t, fmt.Errorf("no field %q; there are %s", t.key, strings.Join(fields.Names, " "))
 	}
 	t.text = word[at+len(t.op):]
-	t.number, t.isNum = number(t.text)
+	t.number, t.isNum = number(t.text, fields.unit(t.key))
 	if t.op[0] == '<' || t.op[0] == '>' {
 		if !t.isNum {
 			return t, fmt.Errorf("%s needs a number, an age such as 2d or a size such as 1.5GiB, not %q", t.key+t.op, t.text)
@@ -152,9 +161,9 @@ var units = []struct {
 	{"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86400}, {"w", 7 * 86400}, {"k", 1e3}, {"g", 1e9},
 }
 
-// number reads "512", "1.5k", "30ms", "4gib", or an age in seconds: "2d", "3h", "10m", "30s".
-func number(s string) (float64, bool) {
-	scale := 1.0
+// number reads "512", "1.5k", "30ms", "4gib", or an age in seconds: "2d", "3h", "10m", "30s". Without a unit it counts plain.
+func number(s string, plain float64) (float64, bool) {
+	scale := plain
 	for _, u := range units {
 		if rest, ok := strings.CutSuffix(s, u.name); ok && rest != "" {
 			s, scale = rest, u.scale

@@ -46,6 +46,22 @@ func TestMatch(t *testing.T) {
 	}
 }
 
+// A field may have a unit of its own, in which numbers are that stand alone; whoever names a unit means that one.
+func TestUnitOfAField(t *testing.T) {
+	inMillis := fields
+	inMillis.Unit = func(name string) float64 {
+		if name == "step" {
+			return 1e-3
+		}
+		return 1
+	}
+	for line, want := range map[string]bool{"step<23": true, "step<22": false, "step<23ms": true, "step<1s": true, "step=22.7": true, "tp>=4": true, "tp<1": false} {
+		if q, err := filter.Parse(line, inMillis); err != nil || q.Match(sample) != want {
+			t.Errorf("%q: %v, want %v", line, err, want)
+		}
+	}
+}
+
 func TestErrorsNameWhatIsThere(t *testing.T) {
 	for line, want := range map[string]string{"nope:1": "id scheme tp", "nope!=1": `"nope"`, "tp>x": "needs a number", "tp>": "needs a number", "tp>nan": "needs a number", "tp<ms": "needs a number", ">=4": "no field stands before", "=": "tp=2", "-!=4": "no field"} {
 		q, err := filter.Parse(line+" btp", fields)

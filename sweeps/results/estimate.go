@@ -76,7 +76,7 @@ func estimateState(st *sweeps.State, spell func(*sweeps.PointState) spelled, pas
 	}
 	e := s.estimate()
 	e.Basis += limits(e, st)
-	if st.Phase == sweeps.PhasePaused || st.Phase == sweeps.PhaseStopped || st.Phase == sweeps.PhaseInterrupted {
+	if st.Phase != sweeps.PhaseRunning {
 		e.Basis = "once it goes on: " + e.Basis
 	}
 	return e

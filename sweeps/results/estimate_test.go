@@ -65,6 +65,10 @@ func TestEstimateByTheSweep(t *testing.T) {
 	if least := f.measure(nil).Estimate; !least.AtLeast() || least.Covered != 7 || !strings.Contains(least.Basis, "once it goes on: at least: nothing was measured for 1 point") {
 		t.Errorf("%+v", least)
 	}
+	f.st.Phase = sweeps.PhaseWaiting
+	if alone, err := EstimateSweep(t.Context(), f.store, f.st, nil); err != nil || !strings.HasPrefix(alone.Basis, "once it goes on: ") {
+		t.Errorf("%+v, %v", alone, err)
+	}
 	f.st.Options.MaxTime = time.Minute
 	if s := f.measure(nil).Summary(); !strings.Contains(s, "the limit of 1m of work comes first") || !strings.Contains(s, "at least") {
 		t.Error(s)

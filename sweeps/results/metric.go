@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"boost-tui/experiment"
 	"boost-tui/profiler/compare"
 )
 
@@ -86,16 +87,20 @@ var metrics = []Metric{
 // Metrics lists the figures that tables, heat maps and exports have, in the order of their columns.
 func Metrics() []Metric { return append([]Metric(nil), metrics...) }
 
-// MetricOf finds a metric. The error lists them.
+// MetricOf finds a metric by its name or its title. The error lists the names.
 func MetricOf(name string) (Metric, error) {
-	if m := metricNamed(name); m != nil {
+	m := metricNamed(name)
+	if m == nil {
+		m = metricTitled(name)
+	}
+	if m != nil {
 		return *m, nil
 	}
 	names := make([]string, len(metrics))
 	for i, m := range metrics {
 		names[i] = m.Name
 	}
-	return Metric{}, fmt.Errorf("%q is no metric; there are %s", name, strings.Join(names, ", "))
+	return Metric{}, fmt.Errorf("%q is no metric; there are %s, or what heads their columns", name, strings.Join(names, ", "))
 }
 
 // metricNamed finds a metric, for whoever goes on without; nil: there is none.
@@ -106,6 +111,30 @@ func metricNamed(name string) *Metric {
 		}
 	}
 	return nil
+}
+
+// metricTitled finds a metric by what heads its column, whatever the case. What is a key of the experiment too is the key.
+func metricTitled(title string) *Metric {
+	if _, isKey := experiment.KeyOf(title); isKey {
+		return nil
+	}
+	title = strings.Join(strings.Fields(title), " ")
+	for i := range metrics {
+		if strings.EqualFold(metrics[i].Title, title) {
+			return &metrics[i]
+		}
+	}
+	return nil
+}
+
+// unitOf is what a number counts that stands beside a metric's name or title: titles say their unit.
+func unitOf(name string) float64 {
+	if metricNamed(name) == nil {
+		if m := metricTitled(name); m != nil {
+			return m.unit.scale
+		}
+	}
+	return 1
 }
 
 func perToken(r *Row) *float64 {

@@ -192,10 +192,32 @@ func (t *Table) Notes() []string {
 	if n(func(r *Row) bool { return some(r, func(v *Versus) bool { return v.Verdict == "~" }) }) > 0 {
 		out = append(out, "~ is no significant difference.")
 	}
+	if n(func(r *Row) bool { return some(r, func(v *Versus) bool { return max(v.Pooled[0], v.Pooled[1]) > 1 }) }) > 0 {
+		out = append(out, "Speed-ups of three and more repeats rest on all of them, and so do their intervals.")
+	}
+	if t.twoRepeats() {
+		out = append(out, "Two repeats are too few to be pooled: each speed-up is that of the run itself over its twin. From three repeats on it rests on all.")
+	}
 	if slices.ContainsFunc(t.Rows, func(r *Row) bool { return r.VsFull != nil || r.VsVanilla != nil }) {
 		out = append(out, "Speed-ups are against the full-rank and the vanilla twin of each point: the same experiment otherwise.")
 	}
 	return out
+}
+
+// twoRepeats reports whether a configuration has speed-ups and exactly two runs that have done their work.
+func (t *Table) twoRepeats() bool {
+	var whole []int
+	for i, r := range t.Rows {
+		if r.Figures.ID != "" && !r.Partial {
+			whole = append(whole, i)
+		}
+	}
+	return slices.ContainsFunc(t.groups(whole), func(g group) bool {
+		return len(g.rows) == 2 && slices.ContainsFunc(g.rows, func(i int) bool {
+			r := t.Rows[i]
+			return slices.ContainsFunc([]*Versus{r.VsFull, r.VsVanilla}, func(v *Versus) bool { return v != nil && v.Run != r.Run && v.Pooled == [2]int{1, 1} })
+		})
+	})
 }
 
 // differs are the properties in which rows differ from twins that they cannot be compared with.

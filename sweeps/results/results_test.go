@@ -2,6 +2,7 @@ package results
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -145,6 +146,30 @@ func TestRepeatsArePooled(t *testing.T) {
 		}
 		if alone, err := compare.Compare([]string{dirs[i-1], dirs[i]}, compare.Options{}); err != nil || slices.Equal(alone.Rows[1].VsFull.CI, r.VsFull.CI) {
 			t.Errorf("%s: as if there were no repeats (%v)", r.Point, err)
+		}
+	}
+}
+
+// Two repeats are not pooled, and the table says so; three are, and it says that.
+func TestTwoRepeats(t *testing.T) {
+	const two, pooled = "Two repeats are too few", "Speed-ups of three and more repeats rest on all"
+	f := newFake(t, []string{"scheme", "seed"}, "size", "tiny", "variant", "cola", "steps", "120")
+	add := func(seed string) {
+		full := f.point("full"+seed, "variant", "full", "scheme", "full-rank", "seed", seed)
+		btp := f.point("btp"+seed, "scheme", "btp", "seed", seed)
+		full.Full, btp.Full = full.ID, full.ID
+		f.run(full, dose{wall: 0.3, loss: 2})
+		f.run(btp, dose{wall: 0.2, loss: 2})
+	}
+	for n, want := range []string{"", two, pooled} {
+		add(fmt.Sprint(n + 1))
+		table := f.measure(nil)
+		notes := strings.Join(table.Notes(), "\n")
+		if strings.Contains(notes, two) != (want == two) || strings.Contains(notes, pooled) != (want == pooled) {
+			t.Errorf("%d repeats: %s", n+1, notes)
+		}
+		if v := table.Rows[1].VsFull; (v.Pooled == [2]int{1, 1}) != (n < 2) {
+			t.Errorf("%d repeats: %+v", n+1, v)
 		}
 	}
 }

@@ -34,7 +34,8 @@ var plainFields = []string{fieldRun, fieldPoint, fieldLabel, fieldState, fieldCa
 // always are the keys that every row shows, whether they are axes or not.
 var always = []string{"variant", "scheme", "tp", "rank", "size"}
 
-// Field is what the row says under a name: one of plainFields, a key of the experiment, or a metric. false: there is no such name. A value that is unknown has no Text.
+// Field is what the row says under a name: one of plainFields, a key of the experiment, or a metric,
+// which its title names as well. false: there is no such name. A value that is unknown has no Text.
 func (r *Row) Field(name string) (Value, bool) {
 	switch name {
 	case fieldRun:
@@ -60,13 +61,24 @@ func (r *Row) Field(name string) (Value, bool) {
 		return Value{}, true
 	}
 	if m := metricNamed(name); m != nil {
-		v, known := m.Of(r)
-		if !known {
-			return Value{}, true
-		}
-		return Value{Text: float(v), Number: v, IsNum: true}, true
+		return m.field(r), true
 	}
-	return r.key(name)
+	if v, ok := r.key(name); ok {
+		return v, true
+	}
+	if m := metricTitled(name); m != nil {
+		return m.field(r), true
+	}
+	return Value{}, false
+}
+
+// field is the row's value as a field.
+func (m *Metric) field(r *Row) Value {
+	v, known := m.Of(r)
+	if !known {
+		return Value{}
+	}
+	return Value{Text: float(v), Number: v, IsNum: true}
 }
 
 // key is the value of a key of the experiment.
@@ -215,7 +227,7 @@ func (t *Table) Filter(keep func(*Row) bool) *Table {
 // Where reads a line of the filter language (internal/filter) into what Filter wants; "" keeps all. A term that makes no
 // sense, such as one on a field that rows do not have, is left out, and the error is about the first of those.
 func (t *Table) Where(line string) (keep func(*Row) bool, err error) {
-	q, err := filter.Parse(line, filter.Fields{Names: t.Fields(), More: isField})
+	q, err := filter.Parse(line, filter.Fields{Names: t.Fields(), More: isField, Unit: unitOf})
 	if q.Empty() {
 		return nil, err
 	}
