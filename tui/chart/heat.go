@@ -14,14 +14,16 @@ type HeatCell struct {
 	Text  string
 }
 
-// HeatMap is a table of numbers that are shaded by their size: rows down the
-// left, columns along the top. Cells has a row for each of Rows.
+// HeatMap is a table of numbers that are shaded by how good they are, the best
+// darkest: rows down the left, columns along the top. Cells has a row for each of
+// Rows.
 type HeatMap struct {
 	Corner     string // names the rows
 	Rows, Cols []string
 	Cells      [][]HeatCell
 	Row, Col   int // the cursor
 	Focused    bool
+	Lower      bool                 // the lowest number is the best, else the highest
 	Show       func(float64) string // writes a number in the legend; nil: Value
 }
 
@@ -36,7 +38,10 @@ func Heat(t theme.Theme, m HeatMap, w, h int) []string {
 	}
 	m.Row, m.Col = clampInt(m.Row, 0, len(m.Rows)-1), clampInt(m.Col, 0, len(m.Cols)-1)
 	label, cell := m.widths(w)
-	low, high, ok := Extent(m.values(), false)
+	worst, best, ok := Extent(m.values(), false)
+	if m.Lower {
+		worst, best = best, worst
+	}
 	fits := max(1, (w-label)/(cell+heatGap))
 	from := clampInt(m.Col-fits/2, 0, max(0, len(m.Cols)-fits))
 	to := min(len(m.Cols), from+fits)
@@ -48,10 +53,10 @@ func Heat(t theme.Theme, m HeatMap, w, h int) []string {
 	}
 	first := clampInt(m.Row-room/2, 0, max(0, len(m.Rows)-room))
 	for y := first; y < min(len(m.Rows), first+room); y++ {
-		lines = append(lines, layout.Pad(m.row(t, y, from, to, label, cell, low, high), w))
+		lines = append(lines, layout.Pad(m.row(t, y, from, to, label, cell, worst, best), w))
 	}
 	if legend {
-		lines = append(lines, layout.Pad(m.legend(t, low, high, w), w))
+		lines = append(lines, layout.Pad(m.legend(t, worst, best, w), w))
 	}
 	return lines[:min(len(lines), h)]
 }
@@ -97,7 +102,7 @@ func (m HeatMap) head(t theme.Theme, from, to, label, cell, w int) string {
 	return t.Dim.Paint(layout.Pad(line, w))
 }
 
-func (m HeatMap) row(t theme.Theme, y, from, to, label, cell int, low, high float64) string {
+func (m HeatMap) row(t theme.Theme, y, from, to, label, cell int, worst, best float64) string {
 	var b strings.Builder
 	b.WriteString(layout.Pad(layout.Cut(m.Rows[y], label-1, t.Glyphs.Ellipsis), label))
 	for x := from; x < to; x++ {
@@ -110,7 +115,7 @@ func (m HeatMap) row(t theme.Theme, y, from, to, label, cell int, low, high floa
 		shade, style := t.Glyphs.Dot, t.Dim
 		switch {
 		case known:
-			shade, style = heatShade(t, heatLevel(c.Value, low, high))
+			shade, style = heatShade(t, heatLevel(c.Value, worst, best))
 		case c.Text != "":
 			shade = "" // the text says why there is no number
 		}
@@ -133,12 +138,12 @@ func (m HeatMap) row(t theme.Theme, y, from, to, label, cell int, low, high floa
 // heatLevels is the number of shades.
 const heatLevels = 4
 
-// heatLevel is the shade of a value, 0 for the lowest.
-func heatLevel(v, low, high float64) int {
-	if high <= low {
+// heatLevel is the shade of a value, 0 for the worst.
+func heatLevel(v, worst, best float64) int {
+	if worst == best {
 		return heatLevels - 1
 	}
-	return clampInt(int((Clean(v)-low)/(high-low)*heatLevels), 0, heatLevels-1)
+	return clampInt(int((Clean(v)-worst)/(best-worst)*heatLevels), 0, heatLevels-1)
 }
 
 func heatShade(t theme.Theme, level int) (string, theme.Style) {
@@ -154,21 +159,35 @@ func heatShade(t theme.Theme, level int) (string, theme.Style) {
 	return g.Compute, t.Compute
 }
 
-// legend says what the shades mean: from which number on each stands.
-func (m HeatMap) legend(t theme.Theme, low, high float64, w int) string {
+// legend says what the shades mean: from which number on each stands, and which
+// numbers are good. With little room the shades between the ends go.
+func (m HeatMap) legend(t theme.Theme, worst, best float64, w int) string {
 	show := m.Show
 	if show == nil {
 		show = Value
 	}
+	way := t.Dim.Paint("higher is better")
+	if m.Lower {
+		way = t.Dim.Paint("lower is better")
+	}
+	shade := func(i int, v float64) string {
+		glyph, style := heatShade(t, i)
+		return style.Paint(glyph) + " " + t.Dim.Paint(show(v))
+	}
+	all, ends := shade(heatLevels-1, best), shade(heatLevels-1, best)
+	if worst != best {
+		all = ""
+		for i := range heatLevels {
+			all += shade(i, worst+(best-worst)*float64(i)/heatLevels) + " "
+		}
+		all += t.Dim.Paint(t.Glyphs.Dash + " " + show(best))
+		ends = shade(0, worst) + " " + t.Dim.Paint(t.Glyphs.Ellipsis) + " " + ends
+	}
 	none := t.Dim.Paint("  " + t.Glyphs.Dot + " none")
-	if high <= low {
-		shade, style := heatShade(t, heatLevels-1)
-		return layout.Cut(style.Paint(shade)+" "+t.Dim.Paint(show(low))+none, w, t.Glyphs.Ellipsis)
+	for _, line := range []string{all + "  " + way + none, all + "  " + way, ends + "  " + way + none, ends + "  " + way} {
+		if layout.Width(line) <= w {
+			return line
+		}
 	}
-	line := ""
-	for i := range heatLevels {
-		shade, style := heatShade(t, i)
-		line += style.Paint(shade) + " " + t.Dim.Paint(show(low+(high-low)*float64(i)/heatLevels)) + " "
-	}
-	return layout.Cut(line+t.Dim.Paint(t.Glyphs.Dash+" "+show(high))+none, w, t.Glyphs.Ellipsis)
+	return layout.Cut(way, w, t.Glyphs.Ellipsis)
 }

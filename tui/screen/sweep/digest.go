@@ -24,13 +24,14 @@ type digest struct {
 	own     int                     // how many those are
 	columns []widget.Column         // of the results
 	notes   []string                // what to know to trust the figures
-	twins   bool                    // something is held against a full-rank twin
+	twins   bool                    // points are held against a full-rank twin, now or when both have run
 }
 
 func digestOf(view *screen.SweepView) *digest {
 	d := &digest{index: make(map[string]*sweeps.PointState, len(view.State.Points)), ids: make(map[string]bool, len(view.State.Points)), order: queuePoints(view.State), rows: map[string]*results.Row{}}
 	for _, p := range view.State.Points {
 		d.index[p.ID], d.ids[p.ID] = p, true
+		d.twins = d.twins || p.Full != "" && p.Full != p.ID
 	}
 	d.names = namesOf(view.State.Points)
 	t := view.Table
@@ -39,7 +40,6 @@ func digestOf(view *screen.SweepView) *digest {
 	}
 	for _, r := range t.Rows {
 		d.rows[r.Point] = r
-		d.twins = d.twins || r.VsFull != nil && r.VsFull.Run != r.Run
 	}
 	d.front, d.best = map[string]bool{}, map[string]bool{}
 	for _, i := range t.Pareto().Points {

@@ -28,15 +28,17 @@ const (
 
 // looked is a table looked at in one way. Nothing in it changes afterwards.
 type looked struct {
-	gen   uint64
-	look  look           // with what was chosen
-	rows  []*results.Row // that pass the filter, in order
-	all   int            // rows before it
-	fault string         // what of the filter makes no sense
+	gen    uint64
+	look   look           // with what was chosen
+	rows   []*results.Row // that pass the filter, in order
+	all    int            // rows before it
+	passed int            // rows that pass the filter
+	fault  string         // what of the filter makes no sense
 
-	grid *results.Heat // nil: the sweep has no two axes with several values
-	from *results.Table
-	err  error // why there is no heat map
+	grid   *results.Heat // nil: the sweep has no two axes with several values
+	from   *results.Table
+	unsure [][]unsure // by cell: why its figure may change
+	err    error      // why there is no heat map
 }
 
 // relook works out what the results show, in a Cmd: a sweep may have many rows.
@@ -47,7 +49,7 @@ func (m *Model) relook() tea.Cmd {
 		m.rebuildResults()
 		return nil
 	}
-	gen, d, l := m.glance.Start(), m.shown.digest, m.look
+	gen, d, l := m.glance.Start(), m.shown.digest, m.look.or(m.shown.chosen)
 	return func() tea.Msg {
 		out := l.at(t, d)
 		out.gen = gen
@@ -63,6 +65,7 @@ func (l look) at(t *results.Table, d *digest) looked {
 		out.fault = layout.Clean(err.Error())
 	}
 	passed := t.Filter(keep)
+	out.passed = len(passed.Rows)
 	shown := passed.Filter(func(r *results.Row) bool {
 		return (l.Only != onlyFront || d.front[r.Point]) && (l.Only != onlyBest || d.best[r.Point])
 	})
@@ -89,7 +92,21 @@ func (o *looked) heat(t *results.Table, d *digest) {
 		}
 	}
 	o.from = t
-	o.grid, o.err = t.Heat(o.look.X, o.look.Y, o.look.Metric)
+	if o.grid, o.err = t.Heat(o.look.X, o.look.Y, o.look.Metric); o.err == nil {
+		o.unsure = unsureOf(o.grid, t, d)
+	}
+}
+
+// or is the look with what its user has not chosen as it was chosen before: the
+// map of a sweep does not change its figure or its axes by itself.
+func (l look) or(chosen look) look {
+	if l.X == "" && l.Y == "" {
+		l.X, l.Y = chosen.X, chosen.Y
+	}
+	if l.Metric == "" {
+		l.Metric = chosen.Metric
+	}
+	return l
 }
 
 // defaultAxes are rank over tp where they are there, else the last two of the
@@ -108,6 +125,9 @@ func (m *Model) glanced(in looked) (news bool) {
 		return false
 	}
 	m.seen = in
+	if in.grid != nil {
+		m.shown.chosen = look{X: in.look.X, Y: in.look.Y, Metric: in.look.Metric}
+	}
 	m.heat.settle(in.grid)
 	m.rebuildResults()
 	return true

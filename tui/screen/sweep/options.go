@@ -102,6 +102,14 @@ func number(v float64) string {
 	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
+// deviceHours is a limit in words.
+func deviceHours(v float64) string {
+	if v == 1 {
+		return "1 device hour"
+	}
+	return number(v) + " device hours"
+}
+
 func setHours(d *draft, text string) error {
 	text = strings.TrimSpace(text)
 	if text == "" {

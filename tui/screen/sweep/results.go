@@ -1,13 +1,14 @@
 package sweep
 
 import (
+	"strconv"
+
 	"boost-tui/sweeps/results"
 	"boost-tui/tui/format"
 	"boost-tui/tui/layout"
 	"boost-tui/tui/pick"
 	"boost-tui/tui/theme"
 	widget "boost-tui/tui/widget/table"
-	"strconv"
 )
 
 // resultPane is the table of results.

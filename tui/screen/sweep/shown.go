@@ -32,6 +32,7 @@ type shown struct {
 	own    draft  // what the sweep's file says, with the options in force
 	grown  *draft // the grid of the last session, until the sweep is read
 	have   map[string]bool
+	chosen look // axes and figure of the heat map as they were chosen for this sweep
 }
 
 func (s *shown) state() *sweeps.State {

@@ -85,7 +85,7 @@ func (m *Model) Status() string {
 
 func (m *Model) newStatus() string {
 	if x := m.count.x; x != nil && m.count.err == nil && len(x.Points) > 0 {
-		return fmt.Sprintf("a new sweep of %s runs: R starts it", format.Count(int64(len(x.Points))))
+		return "a new sweep of " + format.Many(len(x.Points), "run") + ": R starts it"
 	}
 	return "a new sweep: a adds an axis, s chooses among the sweeps that there are"
 }
@@ -93,7 +93,11 @@ func (m *Model) newStatus() string {
 // progress says how far the sweep is and what is to be expected.
 func (m *Model) progress(t theme.Theme, st *sweeps.State) string {
 	over, running, queued, failed, total := m.shown.counts()
-	parts := []string{m.sweepName() + " " + phaseText(t, st.Phase), fmt.Sprintf("%d of %d done", over, total)}
+	parts := []string{m.sweepName() + " " + phaseText(t, st.Phase)}
+	if text := m.filterText(filterCells); text != "" {
+		parts = append(parts, t.Warn.Paint(text))
+	}
+	parts = append(parts, fmt.Sprintf("%d of %d done", over, total))
 	if running > 0 {
 		parts = append(parts, fmt.Sprintf("%d running", running))
 	}
@@ -111,13 +115,13 @@ func (m *Model) progress(t theme.Theme, st *sweeps.State) string {
 	}
 	used := format.Digits(st.DeviceHours) + " device hours"
 	if st.Options.MaxDeviceHours > 0 {
-		used = format.Digits(st.DeviceHours) + " of " + number(st.Options.MaxDeviceHours) + " device hours"
+		used = format.Digits(st.DeviceHours) + " of " + deviceHours(st.Options.MaxDeviceHours)
 	}
 	if st.DeviceHours > 0 {
 		parts = append(parts, used)
 	}
 	if st.BadLines > 0 {
-		parts = append(parts, t.Warn.Paint(fmt.Sprintf("%s %d unreadable lines in its journal", t.Glyphs.Warn, st.BadLines)))
+		parts = append(parts, t.Warn.Paint(t.Glyphs.Warn+" "+format.Many(st.BadLines, "unreadable line")+" in its journal"))
 	}
 	for len(parts) > 2 && layout.Width(strings.Join(parts, "  ")) > m.drawn.W-2 {
 		parts = parts[:len(parts)-1]
