@@ -94,7 +94,7 @@ func (m *Model) askRun(string) tea.Cmd {
 	}
 	lines := append(m.runLines(len(c.x.Points)), m.besides()...)
 	file, x, o := m.file(), c.x, m.draft.Options
-	return m.open(modal.Confirm{Title: "Run a sweep", Lines: lines, Yes: fmt.Sprintf("start %d runs", len(x.Points))}, func(answer any) tea.Cmd {
+	return m.open(modal.Confirm{Title: "Run a sweep", Lines: lines, Yes: "start " + format.Many(len(x.Points), "run")}, func(answer any) tea.Cmd {
 		if answer != true {
 			return nil
 		}
@@ -111,24 +111,31 @@ func (m *Model) askRun(string) tea.Cmd {
 // runLines say what is about to happen to n points.
 func (m *Model) runLines(n int) []string {
 	x, o := m.count.x, m.draft.Options
-	lines := []string{fmt.Sprintf("%d runs, %s at once, order %s", n, format.Count(int64(o.AtOnce)), o.Order), "cost " + costText(m.count.cost)}
+	lines := []string{fmt.Sprintf("%s, %s at once, order %s", format.Many(n, "run"), format.Count(int64(o.AtOnce)), o.Order), "cost " + costText(m.count.cost)}
 	if len(x.Pruned) > 0 {
-		lines = append(lines, fmt.Sprintf("%d points cannot run and are left out (i lists them)", len(x.Pruned)))
+		lines = append(lines, leftOut(len(x.Pruned)))
 	}
 	var limits []string
 	if o.MaxTime > 0 {
 		limits = append(limits, "time "+span(o.MaxTime))
 	}
 	if o.MaxDeviceHours > 0 {
-		limits = append(limits, number(o.MaxDeviceHours)+" device hours")
+		limits = append(limits, deviceHours(o.MaxDeviceHours))
 	}
 	if o.MaxFailures > 0 {
-		limits = append(limits, fmt.Sprintf("%d failures in a row", o.MaxFailures))
+		limits = append(limits, format.Many(o.MaxFailures, "failure")+" in a row")
 	}
 	if len(limits) > 0 {
 		lines = append(lines, "it stops after "+strings.Join(limits, " or "))
 	}
 	return lines
+}
+
+func leftOut(n int) string {
+	if n == 1 {
+		return "1 point cannot run and is left out (i says why)"
+	}
+	return format.Count(int64(n)) + " points cannot run and are left out (i lists them)"
 }
 
 // besides warns of runs of this machine that are going: they and the sweep's
@@ -143,7 +150,11 @@ func (m *Model) besides() []string {
 	if n == 0 {
 		return nil
 	}
-	return []string{"", fmt.Sprintf("! %d run(s) of this machine are going: beside them the first figures give no verdict", n)}
+	going := "runs of this machine are going: beside them the first figures give no verdict"
+	if n == 1 {
+		going = "run of this machine is going: beside it the first figures give no verdict"
+	}
+	return []string{"", "! " + format.Count(int64(n)) + " " + going}
 }
 
 func (m *Model) file() space.File { return fileOf(m.draft) }
@@ -158,7 +169,7 @@ func (m *Model) askGrow() tea.Cmd {
 	lines := []string{"sweep " + m.sweepName()}
 	what := "change the queue"
 	if n > 0 {
-		what = fmt.Sprintf("add %d runs", n)
+		what = "add " + format.Many(n, "run")
 		lines = append(lines, m.runLines(n)...)
 	}
 	file, x := m.file(), m.count.x
@@ -179,7 +190,7 @@ func (m *Model) askGrow() tea.Cmd {
 			if err != nil {
 				return acted{}, err
 			}
-			return acted{done: fmt.Sprintf("%d runs are added", added)}, s.Start(ctx, id)
+			return acted{done: "added " + format.Many(added, "run")}, s.Start(ctx, id)
 		})
 	})
 }
@@ -236,7 +247,7 @@ func (m *Model) askExport(string) tea.Cmd {
 		}
 		return m.do("exporting", func(ctx context.Context, s screen.Sweeps) (acted, error) {
 			files, err := s.Export(ctx, id, to)
-			return acted{done: fmt.Sprintf("wrote %d files to %s", len(files), to)}, err
+			return acted{done: fmt.Sprintf("wrote %s to %s", format.Many(len(files), "file"), to)}, err
 		})
 	})
 }
@@ -245,7 +256,7 @@ func (m *Model) askExport(string) tea.Cmd {
 func (m *Model) onPoints(what, done string, ids []string, f func(screen.Sweeps, context.Context, string, []string) error) tea.Cmd {
 	id, ids := m.shown.id, slices.Clone(ids)
 	if len(ids) != 1 {
-		done = fmt.Sprintf("%d points %s", len(ids), done)
+		done = format.Many(len(ids), "point") + " " + done
 	} else if p := m.shown.point(ids[0]); p != nil {
 		done = layout.Clean(p.Label) + " " + done
 	}

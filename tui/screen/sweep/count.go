@@ -128,14 +128,14 @@ func (m *Model) sums(t theme.Theme, w int) []string {
 		parts = append(parts, "−"+format.Count(int64(n))+" pruned")
 	}
 	if x.Twins > 0 {
-		parts = append(parts, "+"+format.Count(int64(x.Twins))+" twins")
+		parts = append(parts, "+"+format.Many(x.Twins, "twin"))
 	}
 	first := strings.Join(parts, " ")
-	runs := fmt.Sprintf("= %s runs", format.Count(int64(len(x.Points))))
+	runs := "= " + format.Many(len(x.Points), "run")
 	if m.shown.state() != nil {
 		runs += fmt.Sprintf(", %s new", format.Count(int64(m.count.more)))
 	} else if steps := sameSteps(x.Points); steps > 0 {
-		runs += fmt.Sprintf(" %s %d steps", t.Glyphs.Times, steps)
+		runs += " " + t.Glyphs.Times + " " + format.Many(steps, "step")
 	}
 	if m.count.busy {
 		runs += "  " + t.Glyphs.Ellipsis
@@ -203,20 +203,20 @@ func (m *Model) countReport() []string {
 		return []string{"The grid has no axis yet: a adds one."}
 	}
 	lines := []string{
-		fmt.Sprintf("%s combinations of the axes' values", format.Count(int64(x.Raw))),
-		fmt.Sprintf("− %s that were the same as another", format.Count(int64(x.Merged))),
+		format.Many(x.Raw, "combination") + " of the axes' values",
+		fmt.Sprintf("− %s the same as another", format.Count(int64(x.Merged))),
 		fmt.Sprintf("− %s that cannot run", format.Count(int64(len(x.Pruned)))),
-		fmt.Sprintf("+ %s twins to hold the others against", format.Count(int64(x.Twins))),
-		fmt.Sprintf("= %s runs of %d shapes", format.Count(int64(len(x.Points))), x.Shapes),
+		"+ " + format.Many(x.Twins, "twin") + " to hold the others against",
+		"= " + format.Many(len(x.Points), "run") + " of " + format.Many(x.Shapes, "shape"),
 	}
 	if x.Excluded > 0 {
-		lines = slices.Insert(lines, 1, fmt.Sprintf("− %s that a constraint leaves out", format.Count(int64(x.Excluded))))
+		lines = slices.Insert(lines, 1, fmt.Sprintf("− %s left out by a constraint", format.Count(int64(x.Excluded))))
 	}
 	for _, r := range x.Removed {
-		lines = append(lines, layout.Clean(fmt.Sprintf("  %s do not meet %s", format.Count(int64(r.Points)), r.Constraint)))
+		lines = append(lines, layout.Clean(fmt.Sprintf("  %s: not met by %s", r.Constraint, format.Many(r.Points, "combination"))))
 	}
 	if m.shown.id != "" {
-		lines = append(lines, fmt.Sprintf("%s of them are new to the sweep", format.Count(int64(m.count.more))))
+		lines = append(lines, "new to the sweep: "+format.Count(int64(m.count.more)))
 	}
 	if m.shown.id == "" || m.count.more > 0 {
 		lines = append(lines, "", "cost "+costText(m.count.cost))

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"boost-tui/sweeps"
+	"boost-tui/tui/format"
 	"boost-tui/tui/layout"
 	"boost-tui/tui/msg"
 	"boost-tui/tui/pick"
@@ -131,7 +132,7 @@ func (m *Model) askCancel(string) tea.Cmd {
 		}
 		dialog.Yes, dialog.Alt = "end this point", "the whole sweep"
 		if len(ids) > 1 {
-			dialog.Yes = fmt.Sprintf("end these %d points", len(ids))
+			dialog.Yes = "end these " + format.Many(len(ids), "point")
 		}
 	} else {
 		dialog.Lines = []string{fmt.Sprintf("sweep %s: %d running, %d waiting", m.sweepName(), running, queued)}

@@ -33,7 +33,7 @@ func (m *Model) sweepReport() []string {
 		lines = append(lines, layout.Clean(format.When(n.At.In(m.now().Location()), m.now())+"  "+n.Text))
 	}
 	if len(st.Pruned) > 0 {
-		lines = append(lines, "", fmt.Sprintf("%s points of it were pruned:", format.Count(int64(len(st.Pruned)))))
+		lines = append(lines, "", "pruned of it: "+format.Many(len(st.Pruned), "point"))
 		lines = append(lines, prunedLines(st.Pruned, prunedShown)...)
 	}
 	return append(lines, "", "The grid:", "")

@@ -196,7 +196,7 @@ func (m *Model) copyTable(string) tea.Cmd {
 	if err := shown.Markdown(&b); err != nil {
 		return warn(err.Error())
 	}
-	return msg.Send(msg.Copy{Text: b.String(), What: fmt.Sprintf("%d rows as Markdown", len(shown.Rows))})
+	return msg.Send(msg.Copy{Text: b.String(), What: format.Many(len(shown.Rows), "row") + " as Markdown"})
 }
 
 // resultInfo tells everything about the current row.

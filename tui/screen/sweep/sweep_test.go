@@ -3,6 +3,7 @@ package sweep_test
 import (
 	"fmt"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -188,4 +189,41 @@ func TestPrunedPoints(t *testing.T) {
 		d.Press("i")
 		has(t, d.Text(), "Pruned:", "tp 3", "heads")
 	}
+}
+
+// One of something is one.
+func TestPlurals(t *testing.T) {
+	odd := regexp.MustCompile(`(^|[^0-9] )\b1 (runs|points|shapes|combinations|twins|steps|failures|attempts|ranks|rows|files)`)
+	d := start(t, 120, 36, &testkit.Sweeps{})
+	check := func() {
+		t.Helper()
+		if bad := odd.FindString(d.Text()); bad != "" {
+			t.Errorf("%q stands in\n%s", bad, d.Text())
+		}
+	}
+	axis(d, "tp", "1")
+	base(d, "steps", "1")
+	d.Press("j", "j", "j", "space") // no twins
+	d.Advance(time.Second)
+	has(t, d.Text(), "1 combination of the axes' values", "= 1 run of 1 shape", "= 1 run × 1 step", "a new sweep of 1 run: R starts it")
+	d.Press("G")
+	for range 4 {
+		d.Press("k")
+	}
+	d.Press("enter")
+	d.Type("1")
+	d.Press("enter")
+	d.Advance(time.Second)
+	check()
+	d.Press("R")
+	has(t, d.Text(), "start 1 run ", "1 failure in a row")
+	check()
+	d.Press("y")
+	d.Advance(5 * time.Second)
+	check()
+	d.Press("i")
+	has(t, d.Text(), "1 rank, 1 step")
+	check()
+	d.Press("esc", "K")
+	check()
 }
