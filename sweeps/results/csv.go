@@ -2,6 +2,7 @@ package results
 
 import (
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -16,10 +17,11 @@ type csvColumn struct {
 	of   func(*Row) string
 }
 
-// CSV writes one row for each point that has a run, in the table's order: its run that counts, whatever became of it
-// (the column state says), with every axis and every metric a column. Points that were never begun and pruned points
-// have no run and no row; earlier attempts are counted in the column attempts. Lines end as RFC 4180 wants. Seconds,
-// bytes, and empty for what is unknown or means nothing.
+// CSV writes one row for each run, in the table's order, whatever became of it (the column state says), with every axis
+// and every metric a column. A point that needed several attempts has a row for each that became a run, one after
+// another; counts says which is the one that tables and speed-ups are about. Points that were never begun and pruned
+// points have no run and no row. Lines end as RFC 4180 wants. Seconds, bytes, and empty for what is unknown or means
+// nothing.
 func (t *Table) CSV(w io.Writer) error {
 	columns := t.csvColumns()
 	out := csv.NewWriter(w)
@@ -28,22 +30,27 @@ func (t *Table) CSV(w io.Writer) error {
 	for i, c := range columns {
 		record[i] = c.name
 	}
-	if err := out.Write(record); err != nil {
-		return fmt.Errorf("write the sweep as CSV: %w", err)
-	}
-	for _, r := range t.Rows {
-		if r.Run == "" {
-			continue
-		}
+	err := out.Write(record)
+	write := func(r *Row) {
 		for i, c := range columns {
 			record[i] = runner.Clean(c.of(r)) // foreign text, which may go to a terminal
 		}
-		if err := out.Write(record); err != nil {
-			return fmt.Errorf("write the sweep as CSV: %w", err)
+		if err == nil {
+			err = out.Write(record)
+		}
+	}
+	for _, r := range t.Rows {
+		for _, e := range r.Earlier {
+			if e.Run != "" {
+				write(e)
+			}
+		}
+		if r.Run != "" {
+			write(r)
 		}
 	}
 	out.Flush()
-	if err := out.Error(); err != nil {
+	if err = errors.Join(err, out.Error()); err != nil {
 		return fmt.Errorf("write the sweep as CSV: %w", err)
 	}
 	return nil
@@ -61,8 +68,14 @@ func (t *Table) csvColumns() []csvColumn {
 			out = append(out, c)
 		}
 	}
+	counts := map[*Row]bool{}
+	for _, r := range t.Rows {
+		counts[r] = true
+	}
 	add(field(fieldRun))
 	add(field(fieldPoint))
+	add(csvColumn{"attempt", func(r *Row) string { return strconv.Itoa(r.Attempt) }})
+	add(csvColumn{"counts", func(r *Row) string { return onOff(counts[r]) }})
 	for _, a := range t.Axes {
 		add(field(a))
 	}

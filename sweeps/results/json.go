@@ -147,6 +147,9 @@ func (r *Row) MarshalJSON() ([]byte, error) {
 	o := &object{seen: map[string]bool{}}
 	o.text("run", r.Run)
 	o.text("point", r.Point)
+	if r.Attempt > 0 {
+		o.add("attempt", r.Attempt)
+	}
 	o.text("label", r.Label)
 	for _, a := range r.axes {
 		o.key(r, a)
@@ -176,6 +179,9 @@ func (r *Row) MarshalJSON() ([]byte, error) {
 		o.add("steps_planned", r.Steps)
 	}
 	r.figures(o)
+	if len(r.Earlier) > 0 {
+		o.add("earlier", r.Earlier)
+	}
 	if o.err != nil {
 		return nil, o.err
 	}

@@ -62,13 +62,49 @@ func newRow(runs *runner.Store, st *sweeps.State, p *sweeps.PointState) *Row {
 		}
 	}
 	if id := runOf(p); id != "" {
-		if !isRun(id) {
-			r.Err = errors.Join(r.Err, fmt.Errorf("the journal names a run %q, which cannot be one", id))
-			return r
-		}
-		r.Run, r.Dir = id, runs.Dir(id)
+		r.Attempt = attemptOf(p, id)
+		r.runs(runs, id)
 	}
+	r.earlier(runs, p)
 	return r
+}
+
+// runs notes the run of a row.
+func (r *Row) runs(runs *runner.Store, id string) {
+	if !isRun(id) {
+		r.Err = errors.Join(r.Err, fmt.Errorf("the journal names a run %q, which cannot be one", id))
+		return
+	}
+	r.Run, r.Dir = id, runs.Dir(id)
+}
+
+// attemptOf is the number of the attempt that a run is of.
+func attemptOf(p *sweeps.PointState, run string) int {
+	for i := range p.Attempts {
+		if p.Attempts[i].Run == run {
+			return p.Attempts[i].N
+		}
+	}
+	return 0
+}
+
+// earlier makes rows of the attempts that became runs and do not count.
+func (r *Row) earlier(runs *runner.Store, p *sweeps.PointState) {
+	for i := range p.Attempts {
+		a := &p.Attempts[i]
+		if a.Run == "" || a.N == r.Attempt {
+			continue
+		}
+		e := *r
+		e.Earlier, e.Err, e.Run, e.Dir = nil, nil, "", ""
+		e.Attempt, e.Status, e.Cause, e.Rule, e.Seconds = a.N, sweeps.Status(a.State), a.Cause, a.Rule, a.Seconds
+		e.Partial, e.Unfinished = true, true
+		if a.Rule != "" {
+			e.Status = sweeps.Stopped
+		}
+		e.runs(runs, a.Run)
+		r.Earlier = append(r.Earlier, &e)
+	}
 }
 
 // runOf is the run of a point that counts; empty: there is none.
@@ -121,6 +157,18 @@ func (r *Row) whole(state string) bool {
 	return r.Status == sweeps.Finished || r.Status == sweeps.Running && state == string(runner.Finished)
 }
 
+// take takes over what the row's run measured.
+func (r *Row) take(m *compare.Measured) {
+	if errors.Is(m.Err, fs.ErrNotExist) {
+		r.Err = errors.Join(r.Err, fmt.Errorf("its run %s is not in the store any more", r.Run))
+	} else if m.Err != nil {
+		r.Err = errors.Join(r.Err, m.Err)
+	}
+	r.Figures, r.Overlapped = m.Summary, m.Overlapped
+	r.Partial = !r.whole(m.State)
+	r.Unfinished = r.Partial && (r.Status != sweeps.Running || m.State != "")
+}
+
 // asked is a speed-up that a row wants.
 type asked struct {
 	row, twin *Row
@@ -133,6 +181,11 @@ func (t *Table) compare(ctx context.Context, st *sweeps.State, byPoint map[strin
 	var pairs []compare.Pair
 	var want []asked
 	for i, r := range t.Rows {
+		for _, e := range r.Earlier {
+			if e.Dir != "" {
+				dirs, rows = append(dirs, e.Dir), append(rows, e)
+			}
+		}
 		if r.Dir == "" {
 			continue
 		}
@@ -149,15 +202,7 @@ func (t *Table) compare(ctx context.Context, st *sweeps.State, byPoint map[strin
 		return err
 	}
 	for i, r := range rows {
-		m := &c.Runs[i]
-		if errors.Is(m.Err, fs.ErrNotExist) {
-			r.Err = errors.Join(r.Err, fmt.Errorf("its run %s is not in the store any more", r.Run))
-		} else if m.Err != nil {
-			r.Err = errors.Join(r.Err, m.Err)
-		}
-		r.Figures, r.Overlapped = m.Summary, m.Overlapped
-		r.Partial = !r.whole(m.State)
-		r.Unfinished = r.Partial && (r.Status != sweeps.Running || m.State != "")
+		r.take(&c.Runs[i])
 	}
 	for i, a := range want {
 		if p := &c.Pairs[i]; p.Speedup != nil {

@@ -65,6 +65,8 @@ type Row struct {
 	Steps      int // that it will train
 
 	Attempts int
+	Attempt  int     // which of them Run is of, from 1; 0: there is no Run
+	Earlier  []*Row  // attempts that do not count and have a run, in their order: rows with its figures and without speed-ups
 	Seconds  float64 // that the ranks of the counting run ran; 0: not known yet
 	Tokens   int64   // of one step, all ranks
 
