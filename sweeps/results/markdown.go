@@ -10,17 +10,18 @@ import (
 
 // Markdown writes the table with what stands below it as text, for a README or an issue: every column, the pruned points
 // with their reasons, and everything escaped that Markdown would take for its own.
-func (t *Table) Markdown(w io.Writer) error {
+func (t *Table) Markdown(w io.Writer) error { return t.markdown(w, t.grid(), t.Notes()) }
+
+func (t *Table) markdown(w io.Writer, g *grid, notes []string) error {
 	var b strings.Builder
 	name := t.Name
 	if name == "" {
 		name = t.ID
 	}
 	fmt.Fprintf(&b, "## Sweep %s\n\n%s\n\n", escaped(name), escaped(t.Summary()))
-	g := t.grid()
 	mdLine(&b, g.titles())
-	rule := make([]string, len(g.columns))
-	for k, c := range g.columns {
+	rule := make([]string, len(g.heads))
+	for k, c := range g.heads {
 		rule[k] = "---:"
 		if c.left {
 			rule[k] = "---"
@@ -30,7 +31,7 @@ func (t *Table) Markdown(w io.Writer) error {
 	for _, cells := range g.cells {
 		mdLine(&b, cells)
 	}
-	for _, part := range [][]string{t.bestLines(), t.Notes(), t.troubles()} {
+	for _, part := range [][]string{t.bestLines(), notes, t.troubles()} {
 		if len(part) > 0 {
 			b.WriteByte('\n')
 		}
