@@ -26,8 +26,9 @@ type scanner struct {
 	keys int // keys and sections so far, an upper bound
 }
 
-// checkBounds refuses keys with too many parts and too deep nesting, before the library builds anything of them.
-func checkBounds(data []byte, name string) error {
+// CheckTOML refuses keys with too many parts, too many keys and too deep nesting, before the library builds anything
+// of them. name is how errors call the file.
+func CheckTOML(data []byte, name string) error {
 	s := scanner{data: data, line: 1}
 	for s.at < len(s.data) {
 		c := s.data[s.at]
@@ -59,13 +60,13 @@ func checkBounds(data []byte, name string) error {
 		}
 		s.at++
 		if s.dots >= maxKeyParts {
-			return fmt.Errorf("%s:%d: a key with more than %d parts; keys are plain words below [%s]", name, s.line, maxKeyParts, list(Sections()))
+			return fmt.Errorf("%s:%d: a key with more than %d parts; keys are plain words, below a section at most", name, s.line, maxKeyParts)
 		}
 		if s.keys > maxKeys {
 			return fmt.Errorf("%s:%d: more than %d keys and sections; an experiment has %d keys", name, s.line, maxKeys, len(keys))
 		}
 		if s.open > maxNesting {
-			return fmt.Errorf("%s:%d: lists or tables nested more than %d deep; an experiment has none", name, s.line, maxNesting)
+			return fmt.Errorf("%s:%d: lists or tables nested more than %d deep", name, s.line, maxNesting)
 		}
 	}
 	return nil

@@ -69,7 +69,7 @@ func TestBoundsLetFilesPass(t *testing.T) {
 		"name = 'a.b.c.d.e.f.g.h.i.j.k'", `name = "[[[[[[[[[[[[ \" [[[["`, "name = '''\n" + strings.Repeat("a.[", 99) + "'''",
 		"tags = [" + strings.Repeat("'1.2',\n", 99) + "]", "train.lr = 0.5\ntrain.eps = 1.5e-3",
 	} {
-		if err := checkBounds([]byte(text), "x.toml"); err != nil {
+		if err := CheckTOML([]byte(text), "x.toml"); err != nil {
 			t.Errorf("%.40q: %v", text, err)
 		}
 	}

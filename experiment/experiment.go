@@ -206,5 +206,13 @@ func (e Experiment) TokensPerStep() int64 {
 	return int64(e.Step.MicroBatch) * int64(e.Step.Accumulate) * int64(e.Step.Seq) * int64(e.Parallel.DP)
 }
 
+// StepsToRun is how many steps a run trains: fewer than its schedule has where it is to stop before.
+func (e Experiment) StepsToRun() int {
+	if n := e.Train.StopAfter; n > 0 {
+		return min(n, e.Train.Steps)
+	}
+	return e.Train.Steps
+}
+
 // World is the number of ranks.
 func (e Experiment) World() int { return e.Parallel.TP * e.Parallel.PP * e.Parallel.DP }

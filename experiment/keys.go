@@ -54,9 +54,9 @@ func Keys() []Key { return append([]Key(nil), keys...) }
 
 // KeyOf finds a key by name.
 func KeyOf(name string) (Key, bool) {
-	for _, k := range keys {
-		if k.Name == name {
-			return k, true
+	for i := range keys { // keys are large
+		if keys[i].Name == name {
+			return keys[i], true
 		}
 	}
 	return Key{}, false

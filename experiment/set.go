@@ -33,6 +33,12 @@ func (e Experiment) Get(key string) string {
 	return k.get(&e)
 }
 
+// Set is Experiment.Set for a key at hand.
+func (k Key) Set(e *Experiment, value string) error { return k.set(e, value) }
+
+// Get is Experiment.Get for a key at hand.
+func (k Key) Get(e *Experiment) string { return k.get(e) }
+
 func unknownKey(key string) error {
 	return fmt.Errorf("key %q is unknown; nearest: %s", clip(key), closest(key, keyNames("*")))
 }

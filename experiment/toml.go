@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 
@@ -21,13 +20,13 @@ func ParseTOML(data []byte, name string) (Experiment, error) {
 	if len(data) > maxFileBytes {
 		return Default(), fmt.Errorf("%s: %d bytes are too many for an experiment file (%d allowed)", name, len(data), maxFileBytes)
 	}
-	if err := checkBounds(data, name); err != nil {
+	if err := CheckTOML(data, name); err != nil {
 		return Default(), err
 	}
 	var top map[string]toml.Primitive
 	md, err := toml.Decode(string(data), &top)
 	if err != nil {
-		return Default(), syntaxError(name, err)
+		return Default(), TOMLError(name, err)
 	}
 	p := parser{md: &md, e: Default()}
 	for key, prim := range top {
@@ -38,31 +37,13 @@ func ParseTOML(data []byte, name string) (Experiment, error) {
 			p.key("", key, value, line)
 		}
 	}
-	return p.e, p.err(name)
-}
-
-func syntaxError(name string, err error) error {
-	var pe toml.ParseError
-	if errors.As(err, &pe) {
-		msg := pe.Message
-		if msg == "" {
-			msg = pe.Error()
-		}
-		return fmt.Errorf("%s:%d: %s", name, pe.Position.Line, oneLine(msg))
-	}
-	return fmt.Errorf("%s: %s", name, oneLine(err.Error()))
-}
-
-// problem is an error at a line; 0: unknown.
-type problem struct {
-	line int
-	text string
+	return p.e, p.problems.Err(name)
 }
 
 type parser struct {
 	md       *toml.MetaData
 	e        Experiment
-	problems []problem
+	problems Problems
 }
 
 // probe reads a value of any type. It refuses it, because the library tells a value's line in errors only.
@@ -76,19 +57,22 @@ func (p *probe) UnmarshalTOML(v any) error {
 	return errProbe
 }
 
-func (p *parser) read(prim toml.Primitive) (value any, line int) {
+// ReadTOML is a value of a decoded file as the library reads values into an any, and the line it ends on (0: unknown).
+func ReadTOML(md *toml.MetaData, prim toml.Primitive) (value any, line int) {
 	var pr probe
 	var pe toml.ParseError
-	if errors.As(p.md.PrimitiveDecode(prim, &pr), &pe) {
+	if errors.As(md.PrimitiveDecode(prim, &pr), &pe) {
 		line = pe.Position.Line
 	}
 	return pr.value, line
 }
 
+func (p *parser) read(prim toml.Primitive) (value any, line int) { return ReadTOML(p.md, prim) }
+
 func (p *parser) section(section string, prim toml.Primitive) {
 	var in map[string]toml.Primitive
 	if err := p.md.PrimitiveDecode(prim, &in); err != nil {
-		p.problems = append(p.problems, problem{0, fmt.Sprintf("section [%s]: %s", section, oneLine(err.Error()))})
+		p.problems.Add(0, fmt.Sprintf("section [%s]: %s", section, err))
 		return
 	}
 	for key, prim := range in {
@@ -100,20 +84,16 @@ func (p *parser) section(section string, prim toml.Primitive) {
 func (p *parser) key(section, key string, value any, line int) {
 	k, ok := KeyOf(key)
 	if !ok || k.Section != section {
-		p.fail(line, p.misplaced(section, key, value, k, ok))
+		p.problems.Add(line, p.misplaced(section, key, value, k, ok))
 		return
 	}
-	text, err := k.fromTOML(value)
+	text, err := k.FromTOML(value)
 	if err == nil {
 		err = k.set(&p.e, text)
 	}
 	if err != nil {
-		p.fail(line, err.Error())
+		p.problems.Add(line, err.Error())
 	}
-}
-
-func (p *parser) fail(line int, text string) {
-	p.problems = append(p.problems, problem{line, oneLine(text)})
 }
 
 func (p *parser) misplaced(section, key string, value any, k Key, known bool) string {
@@ -131,8 +111,8 @@ func (p *parser) misplaced(section, key string, value any, k Key, known bool) st
 	}
 }
 
-// fromTOML turns a TOML value of the right type into the text that set takes.
-func (k Key) fromTOML(value any) (string, error) {
+// FromTOML turns a TOML value of the right type into the text that Set takes.
+func (k Key) FromTOML(value any) (string, error) {
 	switch v := value.(type) {
 	case string:
 		if k.Kind == Int || k.Kind == Float {
@@ -189,31 +169,6 @@ func (k Key) wrongType(is string) error {
 	return fmt.Errorf("%s: is %s, want %s: %s", k.Name, is, kind[k.Kind], k.Allowed())
 }
 
-func (p *parser) err(name string) error {
-	if len(p.problems) == 0 {
-		return nil
-	}
-	sort.Slice(p.problems, func(i, j int) bool {
-		a, b := p.problems[i], p.problems[j]
-		return a.line < b.line || a.line == b.line && a.text < b.text
-	})
-	shown := p.problems[:min(len(p.problems), maxProblems)]
-	errs := make([]error, len(shown))
-	for i, q := range shown {
-		at := name
-		if q.line > 0 {
-			at += ":" + strconv.Itoa(q.line)
-		}
-		errs[i] = fmt.Errorf("%s: %s", at, q.text)
-	}
-	if more := len(p.problems) - len(shown); more > 0 {
-		errs = append(errs, fmt.Errorf("%s: and %d more", name, more))
-	}
-	return errors.Join(errs...)
-}
-
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
-
 // TOML writes the experiment as a file that ParseTOML reads back to the same value. Open values are left out.
 func (e Experiment) TOML() []byte {
 	var b strings.Builder
@@ -231,6 +186,7 @@ func (e Experiment) TOML() []byte {
 	return []byte(strings.TrimLeft(b.String(), "\n"))
 }
 
+// literal writes a value as FromTOML reads it back.
 func (k Key) literal(v string) string {
 	switch k.Kind {
 	case Int:
@@ -245,16 +201,16 @@ func (k Key) literal(v string) string {
 	case List:
 		words := strings.Split(v, ",")
 		for i, w := range words {
-			words[i] = quote(w)
+			words[i] = QuoteTOML(w)
 		}
 		return "[" + strings.Join(words, ", ") + "]"
 	default:
-		return quote(v)
+		return QuoteTOML(v)
 	}
 }
 
-// quote writes a TOML basic string.
-func quote(s string) string {
+// QuoteTOML writes a TOML basic string.
+func QuoteTOML(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')
 	for _, r := range s {

@@ -231,3 +231,24 @@ func TestFormatBytes(t *testing.T) {
 		}
 	}
 }
+
+// Broken finds what Validate finds, and says nothing of ways out.
+func TestBroken(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for range 200 {
+		e, err := random(t, rng).Resolve()
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := Machine{MemBytes: 1 << 30, NeedBytes: int64(rng.IntN(2)) << 31, Cores: rng.IntN(3)}
+		got, want := e.Broken(m), e.Validate(m)
+		if len(got) != len(want) {
+			t.Fatalf("%v, want %v", got, want)
+		}
+		for i, v := range got {
+			if w := want[i]; v.Key != w.Key || v.Rule != w.Rule || v.Value != w.Value || v.Warning != w.Warning || len(v.Nearest) > 0 || !strings.HasPrefix(w.Reason, v.Reason) {
+				t.Errorf("%v, want %v", v, w)
+			}
+		}
+	}
+}

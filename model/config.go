@@ -48,7 +48,7 @@ func ConfigOf(e experiment.Experiment) Config {
 		Alpha: max(e.Model.ReLoRAAlpha, e.Model.SLTrainAlpha), Delta: e.Model.SLTrainDelta,
 		PlainGLU: e.Model.KeepSiLU == "off", Scheme: e.Parallel.Scheme, Recompute: e.Step.Recompute,
 		Batch: e.Step.MicroBatch, Seq: e.Step.Seq, Micros: e.Step.Accumulate,
-		SyncNorm: e.Step.Norm == experiment.NormSync, Grouped: e.Step.Grouping, Seed: e.Train.Seed,
+		SyncNorm: e.Step.Norm == experiment.NormSync, Grouped: e.Step.Grouping, SP: e.Parallel.SP, Seed: e.Train.Seed,
 	}
 }
 

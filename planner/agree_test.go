@@ -20,6 +20,7 @@ func TestWhatIsValidCanBePlanned(t *testing.T) {
 			{"d", pick("24", "48", "64", "36", "7")}, {"heads", pick("1", "2", "3", "4", "6")}, {"layers", pick("1", "2")}, {"ff", pick("1", "24", "40", "64")},
 			{"vocab", pick("2", "24", "256")}, {"rank", pick("auto", "1", "6", "9", "24")}, {"rank-mlp", pick("auto", "1", "4")}, {"micro-batch", pick("1", "3")},
 			{"seq", pick("1", "5")}, {"accumulate", pick("1", "2", "9")}, {"norm", pick("online", "sync")}, {"grouping", pick("on", "off")},
+			{"pp", pick("1", "1", "2")}, {"dp", pick("1", "1", "2", "3")}, {"zero", pick("0", "0", "1")}, {"sp", pick("off", "off", "off", "on")},
 			{"recompute", pick("none", "low-rank", "full")}, {"lax-gate", pick("auto", "vector", "dense")}, {"lax-base", pick("svd", "cola")},
 			{"loro-every", pick("auto", "1", "30")}, {"restart-warmup", pick("auto", "1")}, {"relora-every", pick("auto", "1")}, {"sltrain-delta", pick("auto", "0.01", "1")},
 		} {

@@ -4,7 +4,6 @@ import (
 	"strconv"
 
 	"boost-tui/experiment"
-	"boost-tui/step"
 )
 
 // Check is experiment.Validate with the memory that the ranks need on the machine. For a micro-batch, a sequence or a
@@ -16,7 +15,7 @@ func Check(e experiment.Experiment, m Machine) []experiment.Violation {
 	}
 	need, err := needBytes(e)
 	if err != nil {
-		return append(vs, experiment.Violation{Key: "size", Value: e.Model.Size, Rule: "the step can be planned", Reason: err.Error()})
+		return append(vs, unplanned(e, err))
 	}
 	vs = e.Validate(experiment.Machine{MemBytes: m.MemBytes, NeedBytes: need, Cores: m.Cores})
 	for i, v := range vs {
@@ -25,6 +24,11 @@ func Check(e experiment.Experiment, m Machine) []experiment.Violation {
 		}
 	}
 	return vs
+}
+
+// unplanned is the violation of an experiment that no step can be made of.
+func unplanned(e experiment.Experiment, err error) experiment.Violation {
+	return experiment.Violation{Key: "size", Value: e.Model.Size, Rule: "the step can be planned", Reason: err.Error()}
 }
 
 // wayOut completes a violation of the memory's rule: the key that helps with the least harm, and its value.
@@ -40,8 +44,8 @@ func wayOut(e experiment.Experiment, v experiment.Violation, mem int64) experime
 
 // needBytes is the memory of all ranks.
 func needBytes(e experiment.Experiment) (int64, error) {
-	l, err := loadsOf(step.ConfigOf(e), e.Parallel, priceOf(e))
-	return l.total, err
+	var z Sizer
+	return z.NeedBytes(e)
 }
 
 // fitting finds the largest smaller value of a key with which the experiment is valid and fits.

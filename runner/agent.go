@@ -126,25 +126,35 @@ func notify(ctx context.Context) (context.Context, func()) {
 	return signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGINT)
 }
 
-// claim writes agent.json: this process and no other looks after the run.
+// claim takes the run on.
 func (a *agent) claim() error {
 	me, err := self()
 	if err != nil {
 		return err
 	}
-	data, err := json.Marshal(agentFile{Schema: Schema, Process: me, Started: a.started})
+	err = claim(a.dir, me, a.started)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("run %s has an agent already (%s is there)", a.run.ID, filepath.Join(a.dir, protocol.AgentFile))
+	}
+	return err
+}
+
+// claim writes agent.json: this process and no other looks after the run. It is fs.ErrExist when one does already.
+func claim(dir string, me Process, started time.Time) error {
+	data, err := json.Marshal(agentFile{Schema: Schema, Process: me, Started: started})
 	if err != nil {
 		return err
 	}
-	if err := beat(a.dir, 0); err != nil { // before agent.json, so that there is never one without the other
+	if err := beat(dir, 0); err != nil { // before agent.json, so that there is never one without the other
 		return record.Explain(err)
 	}
-	path := filepath.Join(a.dir, protocol.AgentFile)
-	err = protocol.WriteNew(path, append(data, '\n'))
-	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("run %s has an agent already (%s is there)", a.run.ID, path)
-	}
-	return record.Explain(err)
+	return record.Explain(protocol.WriteNew(filepath.Join(dir, protocol.AgentFile), append(data, '\n')))
+}
+
+// claimedBy reports that it was this process that took the run on.
+func claimedBy(dir string, me Process) bool {
+	agent, err := readAgent(dir)
+	return err == nil && agent == me
 }
 
 // start starts the ranks and begins to measure.

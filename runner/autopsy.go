@@ -48,7 +48,7 @@ func (a *agent) autopsy(e rankExit) (rec protocol.ExitRecord, failed bool) {
 		if !early {
 			return rec, false
 		}
-		rec.Cause = fmt.Sprintf("left without an error before the run's last step, %d", lastStep(a.run))
+		rec.Cause = fmt.Sprintf(leftWithoutError+" before the run's last step, %d", lastStep(a.run))
 	}
 	if rec.Code == protocol.CodeCancelled && a.ending.state == Cancelled {
 		return rec, false
@@ -106,7 +106,7 @@ func lastStep(r Run) int {
 func (a *agent) guess(rec protocol.ExitRecord, tail []byte) string {
 	switch {
 	case rec.Signal == "SIGKILL" && oomKills() > a.oomStart:
-		return "was killed by SIGKILL, and the kernel killed for lack of memory: it needs a smaller model or micro-batch, or more memory"
+		return "was killed by SIGKILL, and " + outOfMemory + ": it needs a smaller model or micro-batch, or more memory"
 	case rec.Signal == "SIGKILL":
 		return "was killed by SIGKILL, from outside or for lack of memory"
 	case rec.Signal != "" && crashLine(tail) != "":

@@ -66,7 +66,9 @@ func awaitEnd(ctx context.Context, in Info, kill <-chan time.Time, end func() er
 			if err := end(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 				return in, fmt.Errorf("kill the agent of run %s: %w", in.ID, err)
 			}
-			waitExits(in.Dir, in.Run.World(), lastWords)
+			limit, cancel := context.WithTimeout(ctx, lastWords)
+			waitExits(limit, in.Dir, in.Run.World())
+			cancel()
 		case <-tick.C:
 		}
 	}

@@ -63,7 +63,7 @@ func (a *agent) finish(state State, cause string) error {
 		return fmt.Errorf("run %s: %s: %s", a.run.ID, state, cause)
 	}
 	slices.SortFunc(a.results, func(x, y RankExit) int { return cmp.Compare(x.Rank, y.Rank) })
-	r := Result{State: state, Cause: cause, Ranks: a.results, Started: a.started, Ended: time.Now().UTC()}
+	r := Result{State: state, Cause: cause, Fault: faultOf(a.run, state, cause, a.ended), Ranks: a.results, Started: a.started, Ended: time.Now().UTC()}
 	r.Summary = summarize(a.dir, r)
 	for deadline := time.Now().Add(resultPatience); ; time.Sleep(watchEvery) {
 		err := errors.Join(removeReserve(a.dir), a.saveAll(), writeResult(a.dir, r))

@@ -13,6 +13,10 @@
 // A run may wait for another one of its store (await.go): its agent takes it on and starts the ranks when
 // that one is over. Nobody else needs to stay for a chain of runs.
 //
+// A run that nobody looks after any more has an end that nobody wrote down. Settle (settle.go) makes it final, and
+// claims a run that no agent took on, so that it never starts after somebody called it lost. Results say whose fault an
+// end was (fault.go): only what the machine caused is worth another try.
+//
 // Start reading at Store (store.go), then Launch (launch.go) and Agent (agent.go). A new place to run on
 // (ssh, Slurm) is another Place (place.go): it starts agents, everything else stays.
 package runner

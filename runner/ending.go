@@ -73,7 +73,7 @@ func (a *agent) signalReason() string {
 	if reason, ok := cancelRequest(a.dir); ok {
 		return reason
 	}
-	return "its agent was told to end (SIGTERM)"
+	return agentTold
 }
 
 // cancel ends the run because somebody wants it.

@@ -11,7 +11,7 @@ import (
 // two runs differ in their experiments alone.
 var passed = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR",
-	"LD_LIBRARY_PATH", "GODEBUG", "GOTRACEBACK", "GOMEMLIMIT", "GOCOVERDIR",
+	"LD_LIBRARY_PATH", "GODEBUG", "GORACE", "GOTRACEBACK", "GOMEMLIMIT", "GOCOVERDIR",
 }
 
 // passedPrefixes are those of families of variables that a rank inherits. The libraries of products choose their

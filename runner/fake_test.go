@@ -44,6 +44,10 @@ func TestMain(m *testing.M) {
 			exit(fakeLaunch(os.Args[2], os.Args[3], os.Args[4] == "detach", os.Args[5]))
 		}
 	}
+	// Agents and ranks inherit it: a program with the race detector would take a second to exit.
+	if err := os.Setenv("GORACE", "atexit_sleep_ms=0"); err != nil {
+		exit(err)
+	}
 	os.Exit(m.Run())
 }
 

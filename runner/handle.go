@@ -166,12 +166,14 @@ func (h *Handle) settle() Info {
 	in := readInfo(h.Dir, here(), time.Now())
 	if in.Result != nil || in.Err != nil {
 		if !in.State.Over() { // its agent is gone: nothing goes on, whatever the files say
-			in.State, in.Cause = Lost, "its agent is gone, and its directory cannot be read"
+			in.State, in.Cause, in.Fault = Lost, "its agent is gone, and its directory cannot be read", MachineFault
 		}
 		return in
 	}
 	if _, err := readAgent(h.Dir); err == nil && !waiting(h.Dir) { // else it never came to start ranks
-		waitExits(h.Dir, h.Run.World(), lastWords)
+		limit, cancel := context.WithTimeout(context.Background(), lastWords)
+		waitExits(limit, h.Dir, h.Run.World())
+		cancel()
 	}
 	exits, err := readExits(h.Dir)
 	r := Result{State: Failed, Cause: "the agent ended before the run did", Started: h.Run.Created, Ended: time.Now().UTC()}
@@ -185,6 +187,9 @@ func (h *Handle) settle() Info {
 		r.Cause += "; " + fullDisk
 	}
 	reason := h.reason.Load()
+	if asked, ok := cancelRequest(h.Dir); ok && reason == nil {
+		reason = &asked // by another program, and the agent did not live to say so
+	}
 	if reason != nil {
 		r.State, r.Cause = Cancelled, *reason
 	}
@@ -194,20 +199,25 @@ func (h *Handle) settle() Info {
 	if len(exits) > 0 && reason == nil {
 		r.Cause += "; " + describe(primary(exits))
 	}
+	r.Fault = faultOf(h.Run, r.State, r.Cause, exits)
 	err = errors.Join(err, removeReserve(h.Dir), completeRollup(h.Dir, h.Run.World()))
 	r.Summary = summarize(h.Dir, r)
-	err = errors.Join(err, writeResult(h.Dir, r))
+	if written := writeNewResult(h.Dir, r); !errors.Is(written, fs.ErrExist) { // else somebody settled it as well
+		err = errors.Join(err, written)
+	}
 	in = readInfo(h.Dir, here(), time.Now())
 	if in.Result == nil { // a full or read-only disk: say it at least to who asks
-		in.State, in.Cause, in.Result = r.State, r.Cause, &r
+		in.State, in.Cause, in.Fault, in.Result = r.State, r.Cause, r.Fault, &r
 		in.Err = errors.Join(in.Err, err)
 	}
 	return in
 }
 
-// waitExits waits until n ranks have left a record, at most so long.
-func waitExits(dir string, n int, patience time.Duration) {
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(pollEvery) {
+// waitExits waits until n ranks have left a record, or the context ends.
+func waitExits(ctx context.Context, dir string, n int) {
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	for ; ctx.Err() == nil; waitTick(ctx, tick.C) {
 		entries, err := os.ReadDir(protocol.ExitDir(dir))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return
@@ -221,6 +231,14 @@ func waitExits(dir string, n int, patience time.Duration) {
 		if whole >= n {
 			return
 		}
+	}
+}
+
+// waitTick waits for a tick, or for the end of the context.
+func waitTick(ctx context.Context, tick <-chan time.Time) {
+	select {
+	case <-ctx.Done():
+	case <-tick:
 	}
 }
 

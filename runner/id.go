@@ -16,22 +16,29 @@ const maxIDBytes = 128
 // newID is a run's name: sortable by time (UTC), readable, and apart from others of the same second
 // by its ending: 20261129-152049-tiny-cola-btp-tp2-k3fz.
 func newID(now time.Time, e experiment.Experiment) (string, error) {
+	size := e.Model.Size
+	if size == "" {
+		size = fmt.Sprintf("d%d", e.Model.D)
+	}
+	return NewID(now, size, string(e.Model.Variant), string(e.Parallel.Scheme), fmt.Sprintf("tp%d", e.Parallel.TP))
+}
+
+// NewID is a name that sorts by time (UTC), tells of what it is by words, and is apart from others of the same second
+// by its ending.
+func NewID(now time.Time, words ...string) (string, error) {
 	var b [4]byte
 	if _, err := rand.Read(b[:]); err != nil {
-		return "", fmt.Errorf("random ending of a run's id: %w", err)
+		return "", fmt.Errorf("random ending of an id: %w", err)
 	}
 	const letters = "abcdefghijkmnpqrstuvwxyz23456789" // 32, without the look-alikes l, o, 0, 1
 	for i := range b {
 		b[i] = letters[b[i]%32]
 	}
 	parts := []string{now.UTC().Format("20060102-150405")}
-	scheme := string(e.Parallel.Scheme)
-	size := e.Model.Size
-	if size == "" {
-		size = fmt.Sprintf("d%d", e.Model.D)
+	for _, w := range words {
+		parts = append(parts, word(w))
 	}
-	parts = append(parts, word(size), word(string(e.Model.Variant)), word(scheme), fmt.Sprintf("tp%d", e.Parallel.TP), string(b[:]))
-	return strings.Join(parts, "-"), nil
+	return strings.Join(append(parts, string(b[:])), "-"), nil
 }
 
 // word keeps the characters of an id.

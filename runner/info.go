@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"boost-tui/profiler/record"
 	"boost-tui/runner/protocol"
 )
 
@@ -23,6 +24,7 @@ type Info struct {
 	Run     Run // zero where run.json cannot be read
 	State   State
 	Cause   string // why it failed, was cancelled or is lost; one line
+	Fault   Fault  // whose doing that was
 	Tags    []string
 	Note    string
 	Ended   time.Time // zero while it runs or when nobody wrote it down
@@ -157,6 +159,15 @@ func readInfo(dir string, me Process, now time.Time) Info {
 	}
 	in.judge(me, now)
 	return in
+}
+
+// Deleted reports that there is no run any more where the Info was read.
+func (in *Info) Deleted() bool { return errors.Is(in.Err, errNoRun) }
+
+// HadRanks reports that the run came to start ranks.
+func (in *Info) HadRanks() bool {
+	_, err := os.Lstat(record.LogPath(in.Dir, 0))
+	return err == nil
 }
 
 // cache keeps runs that are over by the look of their files.

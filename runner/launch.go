@@ -19,6 +19,7 @@ type LaunchOptions struct {
 	Argv      []string
 	After     string // a run of the store, as Find takes it: the ranks start when it is over; empty: at once
 	Resumed   *Resumed
+	Sweep     *SweepRef
 	Predicted *Predicted
 	Versions  Versions // Binary and Go are filled in
 }
@@ -33,7 +34,7 @@ func hostsOf(p Place) []string {
 
 // Launch creates a run of a resolved experiment and starts it. It returns when an agent has taken the
 // run on, whether its ranks start at once or wait for another run; an error before that leaves no run behind unless its
-// directory says why it failed. When the context ends in the meantime, a foreground run is there all the same: Wait ends it.
+// directory says why it failed (*StartError). When the context ends in the meantime, a foreground run is there all the same: Wait ends it.
 func Launch(ctx context.Context, s *Store, e experiment.Experiment, o LaunchOptions) (*Handle, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("launch a run: %w", err)
@@ -50,13 +51,14 @@ func Launch(ctx context.Context, s *Store, e experiment.Experiment, o LaunchOpti
 	if err := checkBinary(o.Binary); err != nil {
 		return nil, err
 	}
-	if o.Versions.Binary, err = hashFile(o.Binary); err != nil {
+	if o.Versions.Binary, err = s.program.hash(o.Binary); err != nil {
 		return nil, fmt.Errorf("tell the program's version: %w", err)
 	}
 	if err := CheckLimits(e.World(), o.Predicted.ranksBytes(e.World())); err != nil {
 		return nil, err
 	}
-	r, dir, err := s.Create(e, CreateOptions{Argv: o.Argv, Predicted: o.Predicted, Versions: o.Versions, Foreground: !o.Detach, After: o.After, Resumed: o.Resumed, Hosts: hostsOf(place)})
+	r, dir, err := s.Create(e, CreateOptions{Argv: o.Argv, Predicted: o.Predicted, Versions: o.Versions, Foreground: !o.Detach, After: o.After, Sweep: o.Sweep,
+		Resumed: o.Resumed, Hosts: hostsOf(place)})
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +73,7 @@ func Launch(ctx context.Context, s *Store, e experiment.Experiment, o LaunchOpti
 		close(h.ended)
 	}()
 	if err := h.started(ctx); err != nil {
-		return nil, err
+		return nil, &StartError{r.ID, err}
 	}
 	return h, nil
 }

@@ -3,8 +3,10 @@ package runner
 import (
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"time"
 
+	"boost-tui/profiler/record"
 	"boost-tui/runner/protocol"
 )
 
@@ -29,6 +31,7 @@ type Result struct {
 	Schema  int             `json:"schema"`
 	State   State           `json:"state"`
 	Cause   string          `json:"cause,omitempty"`
+	Fault   Fault           `json:"fault,omitempty"` // absent where it finished, and in results of earlier versions
 	Ranks   []RankExit      `json:"ranks"`
 	Started time.Time       `json:"started"`
 	Ended   time.Time       `json:"ended"`
@@ -59,11 +62,16 @@ func ParseResult(data []byte) (Result, error) {
 	return Result{}, fmt.Errorf("%s is damaged: it says the state is %q", protocol.ResultFile, clean(string(r.State), 20))
 }
 
-func writeResult(dir string, r Result) error {
+func writeResult(dir string, r Result) error { return putResult(dir, r, protocol.WriteFile) }
+
+// writeNewResult is writeResult for who is not alone: errors.Is(err, fs.ErrExist) where another one was faster.
+func writeNewResult(dir string, r Result) error { return putResult(dir, r, protocol.WriteNew) }
+
+func putResult(dir string, r Result, write func(path string, data []byte) error) error {
 	r.Schema = Schema
 	data, err := json.MarshalIndent(r, "", " ")
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", protocol.ResultFile, err)
 	}
-	return writeIn(dir, protocol.ResultFile, append(data, '\n'))
+	return record.Explain(write(filepath.Join(dir, protocol.ResultFile), append(data, '\n')))
 }

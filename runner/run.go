@@ -33,6 +33,7 @@ type Run struct {
 	Launcher   Process               `json:"launcher"`
 	Foreground bool                  `json:"foreground"`
 	After      string                `json:"after,omitempty"` // id of the run of the same store whose end it waits for
+	Sweep      *SweepRef             `json:"sweep,omitempty"` // nil: it belongs to none
 	Resumed    *Resumed              `json:"resumed,omitempty"`
 	Experiment experiment.Experiment `json:"experiment"` // resolved
 	Model      record.ModelShape     `json:"model"`
@@ -59,6 +60,7 @@ type Predicted struct {
 	CommBytesPerStep int64   `json:"comm_bytes_per_step,omitempty"` // payload per rank
 	FLOPs            float64 `json:"flops,omitempty"`               // per step
 	Parameters       int64   `json:"parameters,omitempty"`
+	MachineBytes     int64   `json:"machine_b,omitempty"` // memory of the machine that it was planned for
 }
 
 // Versions say which program ran.
@@ -98,6 +100,9 @@ func ParseRun(data []byte) (Run, error) {
 	}
 	if r.After != "" && (checkID(r.After) != nil || r.After == r.ID) { // it becomes a path, and is waited for
 		return Run{}, fmt.Errorf("%s is damaged: it waits for a run %q", protocol.RunFile, clean(r.After, 40))
+	}
+	if err := r.Sweep.check(); err != nil {
+		return Run{}, fmt.Errorf("%s is damaged: %w", protocol.RunFile, err)
 	}
 	if w := r.World(); w < 1 || w > protocol.MaxRanks {
 		return Run{}, fmt.Errorf("%s is damaged: it asks for %d ranks", protocol.RunFile, w)

@@ -20,8 +20,25 @@ const staleAfter = 15 * time.Second
 // staleHere is that age on the machine that the run is of, where no agent is named that could be looked at.
 const staleHere = 3 * time.Second
 
-// judge works out the state from what lies in the directory and, on its own host, from the process table.
+// judge works out the state, and whose fault it is.
 func (in *Info) judge(me Process, now time.Time) {
+	in.judgeState(me, now)
+	if in.Result != nil && in.Result.Fault.known() != NoFault {
+		in.Fault = in.Result.Fault
+		return
+	}
+	if errors.Is(in.Err, ErrNewerSchema) {
+		return
+	}
+	var exits []protocol.ExitRecord
+	if in.State == Failed { // what cannot be read of them is missing here and in Err already
+		exits, _ = readExits(in.Dir)
+	}
+	in.Fault = faultOf(in.Run, in.State, in.Cause, exits)
+}
+
+// judgeState works out the state from what lies in the directory and, on its own host, from the process table.
+func (in *Info) judgeState(me Process, now time.Time) {
 	data, err := protocol.ReadFile(filepath.Join(in.Dir, protocol.ResultFile), maxFileBytes)
 	if err == nil {
 		var r Result
@@ -100,7 +117,7 @@ func (in *Info) judgeAbandoned(why string) {
 		return
 	}
 	if allTold(exits) {
-		in.State, in.Cause = Cancelled, why+"; its ranks were told to stop"
+		in.State, in.Cause = Cancelled, why+"; "+ranksTold
 		return
 	}
 	in.State, in.Cause = Failed, describe(primary(exits))

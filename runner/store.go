@@ -23,8 +23,9 @@ import (
 // Store is the folder that holds the runs, one directory each. Several programs may use a folder at
 // once; a Store may be used by several goroutines.
 type Store struct {
-	Root  string // absolute
-	cache cache
+	Root    string // absolute
+	cache   cache
+	program program
 }
 
 // NewStore is the store in a folder, which is made when the first run is.
@@ -39,9 +40,10 @@ type CreateOptions struct {
 	Predicted  *Predicted
 	Versions   Versions // Go is filled in
 	Foreground bool
+	After      string // a run of this store, as Find takes it, whose end the new one waits for; empty: none
+	Sweep      *SweepRef
 	Resumed    *Resumed
 	Hosts      []string // that its ranks are on; nil: this one
-	After      string   // a run of this store, as Find takes it, whose end the new one waits for; empty: none
 }
 
 // reserveBytes is kept free for a run's last words on a disk that fills up.
@@ -69,7 +71,7 @@ func (s *Store) Create(e experiment.Experiment, o CreateOptions) (Run, string, e
 	}
 	r := Run{
 		Schema: Schema, Name: e.Name, Tags: e.Tags, Created: time.Now().UTC().Truncate(time.Microsecond), Argv: o.Argv,
-		Host: me.Host, User: userName(), Launcher: me, Foreground: o.Foreground, After: o.After, Resumed: o.Resumed,
+		Host: me.Host, User: userName(), Launcher: me, Foreground: o.Foreground, After: o.After, Sweep: o.Sweep, Resumed: o.Resumed,
 		Experiment: e, Model: shapeOf(e.Model), Plan: planOf(e), Predicted: o.Predicted, Versions: o.Versions,
 		Hosts: []string{me.Host}, CPU: cpuName(), Cores: runtime.GOMAXPROCS(0),
 	}
@@ -77,6 +79,9 @@ func (s *Store) Create(e experiment.Experiment, o CreateOptions) (Run, string, e
 		r.Hosts = o.Hosts
 	}
 	r.Versions.Go = runtime.Version()
+	if err := o.Sweep.check(); err != nil {
+		return Run{}, "", fmt.Errorf("create a run: %w", err)
+	}
 	if w := r.World(); w < 1 || w > protocol.MaxRanks {
 		return Run{}, "", fmt.Errorf("create a run: tp x pp x dp must be from 1 to %d, it is %d x %d x %d", protocol.MaxRanks, e.Parallel.TP, e.Parallel.PP, e.Parallel.DP)
 	}
@@ -107,54 +112,38 @@ func absoluteData(t *experiment.Train) (err error) {
 
 // build prepares the directory under a hidden name and then gives it its own.
 func (s *Store) build(r *Run) (dir string, err error) {
-	tmp, err := os.MkdirTemp(s.Root, newPrefix+r.Launcher.mark()+"-")
-	if err != nil {
-		return "", err
-	}
-	defer func() {
+	id, err := newFolder(s.Root, r.Launcher, r.furnish, func(tmp string) (string, error) {
+		id, err := newID(r.Created, r.Experiment)
 		if err != nil {
-			err = errors.Join(err, os.RemoveAll(tmp))
-		}
-	}()
-	for _, sub := range []string{"steps", "health", "timeline", "log", filepath.Base(protocol.ExitDir(""))} {
-		if err := os.Mkdir(filepath.Join(tmp, sub), protocol.DirMode); err != nil {
 			return "", err
 		}
-	}
-	// Not zeros: a file system that compresses or leaves holes would keep nothing.
-	reserve := make([]byte, reserveBytes)
-	for i := range reserve {
-		reserve[i] = byte(i*i>>3 ^ i)
-	}
-	if err := protocol.WriteFile(filepath.Join(tmp, protocol.ReserveFile), reserve); err != nil {
-		return "", err
-	}
-	if r.After != "" {
-		if err := protocol.WriteFile(filepath.Join(tmp, protocol.WaitingFile), []byte(r.After+"\n")); err != nil {
-			return "", err
-		}
-	}
-	for range createTries {
-		if r.ID, err = newID(r.Created, r.Experiment); err != nil {
-			return "", err
-		}
+		r.ID = id
 		data, err := json.MarshalIndent(r, "", " ")
 		if err != nil {
 			return "", fmt.Errorf("encode %s: %w", protocol.RunFile, err)
 		}
-		if err := protocol.WriteFile(filepath.Join(tmp, protocol.RunFile), append(data, '\n')); err != nil {
-			return "", err
-		}
-		dir := s.Dir(r.ID)
-		err = renameNew(tmp, dir)
-		if err == nil {
-			return dir, nil
-		}
-		if !errors.Is(err, fs.ErrExist) {
-			return "", err
+		return id, protocol.WriteFile(filepath.Join(tmp, protocol.RunFile), append(data, '\n'))
+	})
+	if err != nil {
+		return "", err
+	}
+	return s.Dir(id), nil
+}
+
+// furnish puts into a new run's directory whatever does not depend on its id.
+func (r *Run) furnish(tmp string) error {
+	for _, sub := range []string{"steps", "health", "timeline", "log", filepath.Base(protocol.ExitDir(""))} {
+		if err := os.Mkdir(filepath.Join(tmp, sub), protocol.DirMode); err != nil {
+			return err
 		}
 	}
-	return "", fmt.Errorf("no free id after %d tries", createTries)
+	if err := protocol.WriteFile(filepath.Join(tmp, protocol.ReserveFile), Reserve(reserveBytes)); err != nil {
+		return err
+	}
+	if r.After == "" {
+		return nil
+	}
+	return protocol.WriteFile(filepath.Join(tmp, protocol.WaitingFile), []byte(r.After+"\n"))
 }
 
 // renameNew renames without replacing; where the file system cannot promise that, a name that exists is refused first.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What the project promises about speed, measured here: bench.sh [all|train|ui|go]. Every figure stands beside its limit.
+# What the project promises about speed, measured here: bench.sh [all|train|sweep|ui|go]. Every figure stands beside its limit.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 what=${1:-all}
@@ -15,8 +15,27 @@ echo "machine: $(grep -m 1 'model name' /proc/cpuinfo | cut -d: -f2- | sed 's/^ 
 if [ "$what" = all ] || [ "$what" = train ]; then
 	echo
 	echo "== training, and the cost of watching it"
-	go test -run '^$' -bench . -benchtime 1x -timeout 30m ./bench
+	go test -run '^$' -bench Train -benchtime 1x -timeout 30m ./bench
 	go test -run '^$' -bench Instrumentation -benchtime 5s ./profiler
+fi
+
+# held NAME LIMIT_MS PACKAGE BENCHMARK: the slowest of the benchmark's cases.
+held() {
+	go test -run '^$' -bench "^$4\$" -benchtime 3x "$3" 2>"$work/err" | awk -v name="$1" -v limit="$2" '
+		/^Benchmark/ { for (i = 2; i < NF; i++) if ($(i + 1) == "ns/op" && $i / 1e6 > ms) ms = $i / 1e6 }
+		END { if (!ms) printf "  %-58s no figure\n", name
+		      else printf "  %-58s %10.2f   limit %8.2f   %s (%.2f of it)\n", name, ms, limit, ms <= limit ? "holds" : "MISSED", ms / limit }'
+}
+
+if [ "$what" = all ] || [ "$what" = sweep ]; then
+	echo
+	echo "== sweeps"
+	held "100 000 points expanded and pruned (ms)" 5000 ./sweeps/space BenchmarkExpand
+	held "journal of 10 000 runs loaded (ms)" 200 ./sweeps BenchmarkLoad10000
+	held "results of 1 000 runs, one of them new (ms)" 200 ./sweeps/results BenchmarkRefresh
+	held "what is left of 141 000 points (ms)" 500 ./sweeps/results BenchmarkEstimate
+	held "table of 141 000 points (ms)" 2000 ./sweeps/results BenchmarkMeasure
+	go test -run '^$' -bench Sweep -benchtime 1x -timeout 30m ./bench 2>/dev/null | grep -E '^Benchmark|MISSED|FAIL'
 fi
 
 # measure NAME LIMIT FIELD ARGS...: one run of ptybench, one of its figures.

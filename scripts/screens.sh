@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Takes the README's pictures of the screens from a real terminal (tmux) and real runs, and puts them between
-# the marks in README.md. Needs build/boost-tui and tmux; takes two or three minutes.
+# the marks in README.md. Needs build/boost-tui, tmux and an otherwise idle machine; takes three or four minutes.
 set -eu
 cd "$(dirname "$0")/.."
 # The pictures need not name this machine: where that is allowed they are taken under another name.
@@ -44,6 +44,12 @@ id=$("$bin" run --tp 2 --steps 1000 --name live --detach)
 	shot launch 1 1
 	printf '```\n\n**Runs.** The store.\n\n```text\n'
 	shot runs 1 5
+	"$bin" sweep --axis scheme=vanilla,btp --axis tp=1,2 --axis rank=16,32,64 --twins --size tiny --steps "${STEPS:-400}" --name schemes --detach >/dev/null 2>&1
+	until "$bin" sweep status | grep -qE '^points +(9|1[0-4])/'; do sleep 1; done
+	printf '```\n\n**Sweep.** Axes, the queue, every point against its own twins, a heat map; it goes on with the screen closed.\n\n```text\n'
+	shot sweep 3 s Down Enter
+	"$bin" sweep pause --now >/dev/null 2>&1
+	while "$bin" sweep status --json | grep -q '"held": true'; do sleep 0.2; done
 	printf '```\n'
 } >"$work/screens.md"
 

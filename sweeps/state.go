@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"boost-tui/experiment"
+	"boost-tui/runner"
 	"boost-tui/sweeps/space"
 )
 
@@ -32,9 +33,14 @@ const (
 	PhaseRunning     Phase = "running"     // a program looks after it
 	PhasePaused      Phase = "paused"      // somebody paused it
 	PhaseStopped     Phase = "stopped"     // a limit was reached; Cause says which
-	PhaseInterrupted Phase = "interrupted" // points are left and nobody looks after it
+	PhaseInterrupted Phase = "interrupted" // points are left, and the program that looked after it is gone or has left before they were over
+	PhaseWaiting     Phase = "waiting"     // points are left that nobody has begun to work on: it is new, or got them after all was over
 	PhaseFinished    Phase = "finished"    // every point is over
 )
+
+// Alone reports whether points are left that nobody looks after, although nobody paused or stopped the sweep: whoever
+// finds it so may take it up.
+func (p Phase) Alone() bool { return p == PhaseInterrupted || p == PhaseWaiting }
 
 // Orders of the queue.
 const (
@@ -70,9 +76,12 @@ type Attempt struct {
 	State   string    // the run's last state (runner.State); empty as long as it goes on
 	Cause   string    // one line
 	Machine bool      // the machine's fault: the attempt does not count against the point
+	Again   bool      // it was ended only because whoever looked after the sweep left: nothing counts
 	Rule    string    // the stopping rule that ended it
 	Seconds float64   // that its ranks ran
 	Adopted bool      // by a later program than the one that began it
+	// Replaced: it finished, and does not count any more because somebody asked for another one (Sweep.RetryAgain).
+	Replaced bool
 }
 
 // PointState is a point with what the journal says of it.
@@ -94,7 +103,8 @@ func (p *PointState) Run() string {
 	return ""
 }
 
-// State is a sweep as its directory tells it.
+// State is a sweep as its directory tells it. It is a snapshot: nothing in it changes any more, and it may be read
+// by several goroutines. Its text is safe for a terminal; TOML alone has several lines.
 type State struct {
 	ID, Dir string
 	Name    string
@@ -113,6 +123,25 @@ type State struct {
 	Failures    int           // in a row
 	BadLines    int           // lines of the journal that could not be read
 	Pace        []Pace        // what its finished runs measured, for estimates
+
+	Raw      int            // combinations of the axes' values of the newest plan, which holds those of the plans before
+	Excluded int            // of those, how many its constraints left out
+	Merged   int            // of those, how many were the same as another
+	Argv     []string       // of the command that made it
+	Keys     []string       // space.Spec.Key of every plan, in their order
+	TOML     string         // the file of the newest plan, as sweep.toml has it
+	PauseNow bool           // whoever paused it wants its runs ended too
+	Held     bool           // a program looks after it, also while it is paused or stopped
+	Holder   runner.Process // that program; the last one where none does
+	Since    time.Time      // when it began to; zero: none ever did
+	Updated  time.Time      // last entry of the journal
+	Notes    []Note         // what its programs noted, the newest last; at most maxNotes
+}
+
+// Note is a line that the program which looks after a sweep wrote down for people.
+type Note struct {
+	At   time.Time
+	Text string
 }
 
 // Pace is how fast a run of the sweep was.

@@ -23,7 +23,7 @@ import (
 // tabs are the numbered places of the first line.
 func tabs() []statusbar.Tab {
 	return []statusbar.Tab{{Key: "1", Title: "Launch"}, {Key: "2", Title: "Live"}, {Key: "3", Title: "Compare"},
-		{Key: "4", Title: "Sweep", Off: true}, {Key: "5", Title: "Runs"}, {Key: "6", Title: "Plan", Off: true}}
+		{Key: "4", Title: "Sweep"}, {Key: "5", Title: "Runs"}, {Key: "6", Title: "Plan", Off: true}}
 }
 
 // build makes the root model for this process and terminal. It reads one small
@@ -44,7 +44,7 @@ func build(o Options, screens []screen.Screen, log *logFile, term *terminal.Term
 	w, h := term.Size()
 	options := app.Options{
 		Env: screen.Env{
-			Store: o.Store, Launch: launcher(o), Cancel: canceller(o.Store), Export: exporter(o.Store), Summary: compare.SummarizeContext, Compare: compare.CompareContext,
+			Store: o.Store, Launch: launcher(o), Cancel: canceller(o.Store), Export: exporter(o.Store), Sweeps: newSweepStore(o.Store, o.Binary), Summary: compare.SummarizeContext, Compare: compare.CompareContext,
 			Plan: func(e experiment.Experiment) (*planner.Plan, error) { return planner.New(e, planner.ThisMachine()) }, Machine: planner.ThisMachine,
 			LargestMicroBatch: func(e experiment.Experiment) int { return planner.LargestMicroBatch(e, planner.ThisMachine()) },
 			Theme:             theme.New(looks), Now: time.Now, After: after, ReadOnly: o.ReadOnly, Host: host, WorkDir: work, Logf: log.Printf,

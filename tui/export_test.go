@@ -4,4 +4,6 @@ package tui
 var (
 	RunScreens = run
 	Screens    = screens
+	// NewSweepStore is what the Sweep screen gets.
+	NewSweepStore = newSweepStore
 )

@@ -31,7 +31,7 @@ func TestEveryScreenAtEverySize(t *testing.T) {
 			env.Theme = theme.New(o)
 		}
 		d := testkit.NewDriver(t, 80, 24, app.Options{Env: env, Screens: tui.Screens()})
-		for _, key := range []string{"1", "2", "3", "5", "?"} {
+		for _, key := range []string{"1", "2", "3", "4", "5", "?"} {
 			d.Press(key)
 			for _, size := range testkit.Sizes() {
 				d.Resize(size[0], size[1])

@@ -76,7 +76,7 @@ func TestASCII(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := start(t, 120, 36, env)
 			m.WaitFor("every rule holds", patience)
-			for _, screen := range []string{"1", "2", "3", "5", "?"} {
+			for _, screen := range []string{"1", "2", "3", "4", "5", "?"} {
 				m.Keys(screen)
 				time.Sleep(100 * time.Millisecond)
 				for _, r := range m.Screen() {

@@ -1,4 +1,4 @@
-// Package tui is the screens of boost-tui: Launch, Live, Compare, Runs. It
+// Package tui is the screens of boost-tui: Launch, Live, Compare, Sweep, Runs. It
 // shows and starts; everything it knows it reads from the run directories, so
 // it can be closed and opened while runs go on.
 //

@@ -19,7 +19,7 @@ func newAttach(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			bar := a.progress(in.ID, stepsOf(in.Run.Experiment))
+			bar := a.progress(in.ID, in.Run.Experiment.StepsToRun())
 			_, err = runner.Attach(cmd.Context(), in.Dir, bar.step)
 			bar.clear()
 			if errors.Is(err, context.Canceled) {

@@ -6,6 +6,7 @@ import "github.com/spf13/cobra"
 var commands = []func(*app) *cobra.Command{
 	newDemo,
 	newRun,
+	newSweep,
 	newPlan,
 	newCompare,
 	newRuns,
@@ -22,4 +23,5 @@ var commands = []func(*app) *cobra.Command{
 	newCompletion,
 	newAgent,
 	newRank,
+	newSweeper,
 }

@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
 	"boost-tui/docs"
 	"boost-tui/experiment"
 	"boost-tui/tui/screen"
@@ -69,7 +72,7 @@ func TestDocsLinks(t *testing.T) {
 	}
 	for _, name := range pages {
 		for _, target := range links(page(t, name)) {
-			if _, err := fs.Stat(docs.FS, target); err != nil {
+			if _, err := os.Stat("../../docs/" + target); err != nil {
 				t.Errorf("%s links to %s: %v", name, target, err)
 			}
 		}
@@ -130,5 +133,25 @@ func TestDocsNameEveryKeyOfTheScreens(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// The page on sweeps names every command, and every flag that is not a key of an experiment.
+func TestDocsNameEveryCommandOfSweeps(t *testing.T) {
+	text := page(t, "sweeps.md")
+	sweep := newSweep(&app{})
+	flags := func(c *cobra.Command) {
+		c.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
+			if _, key := experiment.KeyOf(f.Name); !key && f.Name != "help" && !strings.Contains(text, "--"+f.Name) && !strings.Contains(text, "`"+f.Name+"`") {
+				t.Errorf("%s --%s is not explained", c.Name(), f.Name)
+			}
+		})
+	}
+	flags(sweep)
+	for _, c := range sweep.Commands() {
+		if !strings.Contains(text, "`sweep "+c.Name()) {
+			t.Errorf("sweep %s is not explained", c.Name())
+		}
+		flags(c)
 	}
 }

@@ -67,16 +67,16 @@ func newProgram(t *testing.T) program {
 		t.Fatal(err)
 	}
 	folder := t.TempDir()
-	t.Cleanup(func() { sweep(t, filepath.Dir(folder)) })
+	t.Cleanup(func() { endAll(t, filepath.Dir(folder)) })
 	return program{t, bin, filepath.Join(folder, "runs")}
 }
 
 // endless is more steps than a test waits for, and yet an end: when a test is killed, nobody is left to clean up.
 const endless = "20000"
 
-// sweep ends what a test has left of its runs: all whose folders lie in those of the test. Agents end
+// endAll ends what a test has left of its runs and sweeps: all whose folders lie in those of the test. Agents end
 // their ranks; what stays is killed.
-func sweep(t *testing.T, folder string) {
+func endAll(t *testing.T, folder string) {
 	for i := range 60 {
 		left := processesOf(t, folder+string(filepath.Separator))
 		if len(left) == 0 {
@@ -86,7 +86,7 @@ func sweep(t *testing.T, folder string) {
 			switch {
 			case i == 59:
 				_ = syscall.Kill(q.pid, syscall.SIGKILL) // it may have ended meanwhile, here and below
-			case q.role() == "agent" && i%20 == 0:
+			case (q.role() == "agent" || q.role() == "sweeper") && i%20 == 0:
 				_ = syscall.Kill(q.pid, syscall.SIGTERM)
 			}
 		}

@@ -10,11 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"boost-tui/experiment"
-	"boost-tui/internal/regular"
 )
-
-// maxConfigBytes bounds an experiment file: a mistaken path to a data set must not be read whole.
-const maxConfigBytes = 1 << 20
 
 // experimentFlags collects what the command line says about an experiment. What stands in a file comes
 // first; flags and --set follow in the order of the command line, so that the last word wins.
@@ -22,6 +18,7 @@ type experimentFlags struct {
 	in      io.Reader // what --config - reads
 	config  string
 	assigns []said
+	base    experiment.Experiment // what the file says by itself, once experiment has read it
 }
 
 type assignment struct{ key, value string }
@@ -105,14 +102,16 @@ func (f *experimentFlags) register(cmd *cobra.Command) {
 // experiments whose values are all known.
 func (f *experimentFlags) experiment() (experiment.Experiment, error) {
 	e := experiment.Default()
+	f.base = e
 	if f.config == "" {
 		return f.over(e)
 	}
-	data, name, err := f.file()
+	data, name, err := readInput(f.config, f.in)
 	if err != nil {
 		return e, usagef("--config: %w", err)
 	}
 	e, err = experiment.ParseTOML(data, name)
+	f.base = e
 	return f.over(e, err)
 }
 
@@ -149,21 +148,4 @@ func (f *experimentFlags) resume() string {
 		}
 	}
 	return e.Train.Resume
-}
-
-// file is the content of the file that --config names, and how errors call it.
-func (f *experimentFlags) file() (data []byte, name string, err error) {
-	if f.config == "-" && f.in != nil {
-		data, err = regular.ReadAll(io.NopCloser(f.in), "stdin", maxConfigBytes)
-		return data, "stdin", err
-	}
-	file, err := regular.Follow(f.config)
-	if errors.Is(err, regular.ErrNotRegular) {
-		err = fmt.Errorf("%w; - reads from stdin", err)
-	}
-	if err != nil {
-		return nil, "", err
-	}
-	data, err = regular.ReadAll(file, f.config, maxConfigBytes)
-	return data, f.config, err
 }

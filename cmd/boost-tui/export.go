@@ -79,7 +79,7 @@ func (a *app) exportWeights(ctx context.Context, args []string, path string, o w
 	if err := outsideRuns(filepath.Dir(path)); err != nil {
 		return usage(err)
 	}
-	dir, _, err := a.findCheckpoint(args[0])
+	dir, _, err := a.checks().findCheckpoint(args[0])
 	if err != nil {
 		return usage(err)
 	}

@@ -7,8 +7,11 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")
@@ -62,15 +65,23 @@ func goldenFile(t *testing.T, name, got string) {
 func TestHelp(t *testing.T) {
 	var all strings.Builder
 	all.WriteString(try(t, "--help").stdout)
-	for _, c := range newRoot(&app{}).Commands() {
+	var each func(c *cobra.Command, words []string)
+	each = func(c *cobra.Command, words []string) {
 		if c.Hidden || c.Name() == "help" {
-			continue
+			return
 		}
-		r := try(t, c.Name(), "--help")
+		words = append(slices.Clone(words), c.Name())
+		r := try(t, append(words, "--help")...)
 		if r.code != exitOK || r.err != "" {
-			t.Errorf("%s --help: exit %d, %s", c.Name(), r.code, r.err)
+			t.Errorf("%v --help: exit %d, %s", words, r.code, r.err)
 		}
 		all.WriteString("\n----\n" + r.stdout)
+		for _, sub := range c.Commands() {
+			each(sub, words)
+		}
+	}
+	for _, c := range newRoot(&app{}).Commands() {
+		each(c, nil)
 	}
 	goldenFile(t, "help.txt", all.String())
 }

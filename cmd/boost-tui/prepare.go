@@ -19,8 +19,19 @@ type prepared struct {
 	resumed    *runner.Resumed
 }
 
-// prepare checks everything that can be known before a process starts. What it finds is wrong input.
-func (a *app) prepare(e experiment.Experiment) (prepared, error) {
+// checks looks at an experiment before it starts.
+type checks struct {
+	store func() (*runner.Store, error)    // of the runs that it goes on from
+	note  func(format string, args ...any) // says what a user had better know
+}
+
+func (a *app) checks() checks { return checks{a.store, a.note} }
+
+// prepare checks everything that can be known before a process starts, and says what a user had better know. What it finds
+// is wrong input.
+func (a *app) prepare(e experiment.Experiment) (prepared, error) { return a.checks().prepare(e) }
+
+func (c checks) prepare(e experiment.Experiment) (prepared, error) {
 	e, err := e.Resolve()
 	if err != nil {
 		return prepared{}, usage(err)
@@ -36,10 +47,10 @@ func (a *app) prepare(e experiment.Experiment) (prepared, error) {
 	if err := checkData(&e); err != nil {
 		return prepared{}, usage(err)
 	}
-	if err := a.checkStart(&e); err != nil {
+	if err := c.start(&e); err != nil {
 		return prepared{}, usage(err)
 	}
-	resumed, err := a.checkResume(&e)
+	resumed, err := c.resume(&e)
 	if err != nil {
 		return prepared{}, usage(err)
 	}
@@ -48,10 +59,10 @@ func (a *app) prepare(e experiment.Experiment) (prepared, error) {
 		return prepared{}, err
 	}
 	for _, v := range found {
-		a.note("note: %s", v)
+		c.note("note: %s", v)
 	}
 	if tight := m.Tight(plan.NeedBytes); tight != "" && plan.Fits {
-		a.note("note: %s", tight)
+		c.note("note: %s", tight)
 	}
 	return prepared{experiment: e, plan: plan, resumed: resumed}, nil
 }
@@ -83,12 +94,17 @@ func (p prepared) launchOptions() (runner.LaunchOptions, error) {
 	if err != nil {
 		return runner.LaunchOptions{}, err
 	}
+	return p.record(blas), nil
+}
+
+// record is launchOptions with the library of products that is known already.
+func (p prepared) record(blas string) runner.LaunchOptions {
 	return runner.LaunchOptions{
 		Argv: os.Args, After: p.after, Resumed: p.resumed,
 		Predicted: &runner.Predicted{MemBytes: p.plan.Memory.Total, CommBytesPerStep: p.plan.StepBytes,
-			FLOPs: float64(p.plan.FLOPs), Parameters: p.plan.Parameters},
+			FLOPs: float64(p.plan.FLOPs), Parameters: p.plan.Parameters, MachineBytes: p.plan.MachineBytes},
 		Versions: runner.Versions{Program: thisVersion().String(), BLAS: blas},
-	}, nil
+	}
 }
 
 // prepareLaunch is prepare and launchOptions for the UI.

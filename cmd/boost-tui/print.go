@@ -13,17 +13,26 @@ import (
 
 // printJSON writes the one JSON value of a command. Nothing else may write to stdout when --json is set.
 func (a *app) printJSON(v any) error {
+	data, err := jsonText(v)
+	if err != nil {
+		return fmt.Errorf("write JSON to stdout: %w", err)
+	}
+	if _, err := a.out.Write(data); err != nil {
+		return fmt.Errorf("write JSON to stdout: %w", err)
+	}
+	return nil
+}
+
+// jsonText is a JSON value as commands print it, harmless to terminals.
+func jsonText(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	if err := enc.Encode(v); err != nil {
-		return fmt.Errorf("write JSON to stdout: %w", err)
+		return nil, err
 	}
-	if _, err := a.out.Write(escape(b.Bytes())); err != nil {
-		return fmt.Errorf("write JSON to stdout: %w", err)
-	}
-	return nil
+	return escape(b.Bytes()), nil
 }
 
 // escape writes as \u and four digits what JSON lets pass and a terminal may act on: DEL, C1 controls, and the characters that

@@ -17,14 +17,14 @@ import (
 
 // findCheckpoint gives the checkpoint that a user names: a run by its id, a run's folder, or a checkpoint's. The latest whole one counts,
 // unless @STEP says another.
-func (a *app) findCheckpoint(name string) (dir string, m *checkpoint.Manifest, err error) {
+func (c checks) findCheckpoint(name string) (dir string, m *checkpoint.Manifest, err error) {
 	place, step := name, -1
 	if at := strings.LastIndexByte(name, '@'); at > 0 {
 		if n, err := strconv.Atoi(name[at+1:]); err == nil && n >= 0 {
 			place, step = name[:at], n
 		}
 	}
-	path, err := a.checkpointPlace(place)
+	path, err := c.checkpointPlace(place)
 	if err != nil {
 		return "", nil, err
 	}
@@ -40,18 +40,18 @@ func (a *app) findCheckpoint(name string) (dir string, m *checkpoint.Manifest, e
 		return "", nil, err
 	}
 	for _, why := range skipped {
-		a.note("note: passed over: %v", why)
+		c.note("note: passed over: %v", why)
 	}
-	c, err := checkpoint.Open(dir)
+	opened, err := checkpoint.Open(dir)
 	if err != nil {
 		return "", nil, err
 	}
-	return dir, c.Manifest, c.Close()
+	return dir, opened.Manifest, opened.Close()
 }
 
 // checkpointPlace is the folder that a run's id or a path means.
-func (a *app) checkpointPlace(name string) (string, error) {
-	s, err := a.store()
+func (c checks) checkpointPlace(name string) (string, error) {
+	s, err := c.store()
 	if err != nil {
 		return "", err
 	}
@@ -72,7 +72,7 @@ func (a *app) checkpointPlace(name string) (string, error) {
 // resumed is the experiment that continues a checkpoint: what the command line says about it, over what the checkpoint's run was. A file given with
 // --config says everything itself.
 func (a *app) resumed(f *experimentFlags, name string) (experiment.Experiment, error) {
-	dir, m, err := a.findCheckpoint(name)
+	dir, m, err := a.checks().findCheckpoint(name)
 	if err != nil {
 		return experiment.Experiment{}, usage(fmt.Errorf("--resume %s: %w", name, err))
 	}
@@ -89,8 +89,8 @@ func (a *app) resumed(f *experimentFlags, name string) (experiment.Experiment, e
 	return e, nil
 }
 
-// checkStart replaces what the weights start from by its path, and says whether the experiment can.
-func (a *app) checkStart(e *experiment.Experiment) error {
+// start replaces what the weights start from by its path, and says whether the experiment can.
+func (c checks) start(e *experiment.Experiment) error {
 	from := &e.Train.InitFrom
 	if *from == "" {
 		return nil
@@ -100,7 +100,7 @@ func (a *app) checkStart(e *experiment.Experiment) error {
 		return err
 	}
 	if st, err := os.Stat(path); err != nil || st.IsDir() {
-		if path, _, err = a.findCheckpoint(*from); err != nil {
+		if path, _, err = c.findCheckpoint(*from); err != nil {
 			return fmt.Errorf("init-from %s: %w", *from, err)
 		}
 	}
@@ -115,12 +115,12 @@ func (a *app) checkStart(e *experiment.Experiment) error {
 	return nil
 }
 
-// checkResume replaces what an experiment resumes by the folder of the checkpoint, and says whether it fits.
-func (a *app) checkResume(e *experiment.Experiment) (*runner.Resumed, error) {
+// resume replaces what an experiment resumes by the folder of the checkpoint, and says whether it fits.
+func (c checks) resume(e *experiment.Experiment) (*runner.Resumed, error) {
 	if e.Train.Resume == "" {
 		return nil, nil
 	}
-	dir, m, err := a.findCheckpoint(e.Train.Resume)
+	dir, m, err := c.findCheckpoint(e.Train.Resume)
 	if err == nil {
 		err = checkpoint.Fits(m, *e)
 	}
@@ -128,7 +128,7 @@ func (a *app) checkResume(e *experiment.Experiment) (*runner.Resumed, error) {
 		return nil, fmt.Errorf("resume %s: %w", e.Train.Resume, err)
 	}
 	if was, is := m.Experiment.TokensPerStep(), e.TokensPerStep(); was != is {
-		a.note("note: a step sees %d tokens, those of the run that is resumed saw %d", is, was)
+		c.note("note: a step sees %d tokens, those of the run that is resumed saw %d", is, was)
 	}
 	e.Train.Resume = dir
 	return &runner.Resumed{Run: m.Run, Step: m.Step, Dir: dir}, nil

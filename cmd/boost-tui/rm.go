@@ -18,9 +18,10 @@ func newRm(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "rm RUN...", Short: "Delete runs for good", GroupID: groupStore,
 		Long: `Delete runs and everything in their folders. Asks first, unless --yes is given. Only folders of this user
-that lie directly in the store and hold a run are touched; a run that is still going is refused.`,
+that lie directly in the store and hold a run are touched; a run that is still going is refused, and so is one of a sweep
+that a program looks after.`,
 		Args: cobra.MinimumNArgs(1), ValidArgsFunction: a.completeRuns,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			s, ids, err := a.findAll(args)
 			if err != nil {
 				return err
@@ -33,12 +34,19 @@ that lie directly in the store and hold a run are touched; a run that is still g
 			done := removed{Removed: []string{}}
 			var errs []error
 			for _, id := range ids {
-				if err := s.Remove(id); err != nil {
+				note, err := sweepOf(cmd.Context(), s, id)
+				if err == nil {
+					err = s.Remove(id)
+				}
+				if err != nil {
 					errs = append(errs, err)
 					continue
 				}
 				done.Removed = append(done.Removed, id)
 				a.note("deleted %s", id)
+				if note != "" {
+					a.note("note: %s", note)
+				}
 			}
 			if a.json {
 				errs = append(errs, a.printJSON(done))

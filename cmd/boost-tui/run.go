@@ -147,7 +147,7 @@ func (a *app) follow(ctx context.Context, s *runner.Store, p prepared, title str
 			a.note("it waits for %s", h.Run.After)
 		}
 	}
-	bar := a.progress(title, stepsOf(p.experiment))
+	bar := a.progress(title, p.experiment.StepsToRun())
 	followed := h.Follow(ctx, bar.step)
 	bar.clear()
 	in, err := h.Wait(ctx)
@@ -155,13 +155,6 @@ func (a *app) follow(ctx context.Context, s *runner.Store, p prepared, title str
 		a.note("%v", followed)
 	}
 	return in, err
-}
-
-func stepsOf(e experiment.Experiment) int {
-	if n := e.Train.StopAfter; n > 0 && n < e.Train.Steps {
-		return n
-	}
-	return e.Train.Steps
 }
 
 // finish prints how a run ended and turns that into the command's own end.

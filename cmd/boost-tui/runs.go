@@ -20,7 +20,7 @@ var states = []string{string(runner.Pending), string(runner.Running), string(run
 const shortError = 32
 
 func newRuns(a *app) *cobra.Command {
-	var state, tag string
+	var state, tag, sweep string
 	cmd := &cobra.Command{
 		Use: "runs", Short: "List the runs of the store, the latest first", GroupID: groupStore, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -38,7 +38,7 @@ func newRuns(a *app) *cobra.Command {
 			views := []runView{}
 			for i := len(infos) - 1; i >= 0; i-- {
 				v := viewOf(infos[i])
-				if (state == "" || v.State == state) && (tag == "" || slices.Contains(v.Tags, tag)) {
+				if (state == "" || v.State == state) && (tag == "" || slices.Contains(v.Tags, tag)) && v.ofSweep(sweep) {
 					views = append(views, v)
 				}
 			}
@@ -55,6 +55,7 @@ func newRuns(a *app) *cobra.Command {
 	cmd.Flags().StringVar(&state, "state", "", "only runs in this state: "+strings.Join(states, ", "))
 	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(states, cobra.ShellCompDirectiveNoFileComp)) // it fails for a flag that is not there
 	cmd.Flags().StringVar(&tag, "tag", "", "only runs with this tag")
+	cmd.Flags().StringVar(&sweep, "sweep", "", "only runs of this sweep: its `ID`, or the beginning or last part of it")
 	return cmd
 }
 
@@ -64,7 +65,12 @@ func (a *app) printRuns(s *runner.Store, views []runView) error {
 		return nil
 	}
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "RUN\tSTATE\tSTEP\tLOSS\tSTARTED\tNAME\tTAGS")
+	swept := slices.ContainsFunc(views, func(v runView) bool { return v.Sweep != nil })
+	head := "RUN\tSTATE\tSTEP\tLOSS\tSTARTED\tNAME\tTAGS"
+	if swept { // a column that most stores need not
+		head += "\tSWEEP"
+	}
+	fmt.Fprintln(w, head)
 	for _, v := range views {
 		step, loss := "-", "-"
 		if v.Step != nil {
@@ -77,8 +83,12 @@ func (a *app) printRuns(s *runner.Store, views []runView) error {
 		if v.Error != "" {
 			state += " (" + short(runner.Clean(v.Error), shortError) + ")"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", v.ID, state, step, loss, format.When(v.Created, time.Now()),
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s", v.ID, state, step, loss, format.When(v.Created, time.Now()),
 			runner.Clean(v.Name), runner.Clean(strings.Join(v.Tags, ",")))
+		if v.Sweep != nil {
+			fmt.Fprintf(w, "\t%s", lastPart(v.Sweep.ID))
+		}
+		fmt.Fprintln(w)
 	}
 	return w.Flush()
 }
@@ -89,4 +99,12 @@ func short(text string, n int) string {
 		return string(r[:n-1]) + "…"
 	}
 	return text
+}
+
+// lastPart is the ending of an id, which is what people remember of it.
+func lastPart(id string) string { return "#" + id[strings.LastIndexByte(id, '-')+1:] }
+
+// ofSweep reports whether the run is one of the sweep that the text names; empty: of any or none.
+func (v runView) ofSweep(text string) bool {
+	return text == "" || v.Sweep != nil && (strings.HasPrefix(v.Sweep.ID, text) || strings.HasSuffix(v.Sweep.ID, "-"+text))
 }

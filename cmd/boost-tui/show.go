@@ -75,6 +75,9 @@ func (a *app) printShow(v showView) error {
 	if r := v.Resumed; r != nil {
 		line("resumes", fmt.Sprintf("%s after step %d", r.Run, r.Step))
 	}
+	if v.Sweep != nil {
+		line("sweep", fmt.Sprintf("%s, point %s, attempt %d", v.Sweep.ID, v.Sweep.Point, v.Sweep.Attempt))
+	}
 	line("what", fmt.Sprintf("%s %s, %s, tp %d", v.Size, v.Variant, v.Scheme, v.TP))
 	line(experiment.EmulatedLink, v.Experiment.Parallel.Link)
 	if v.Step != nil {

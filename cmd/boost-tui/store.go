@@ -108,23 +108,24 @@ func (a *app) completeOneRun(cmd *cobra.Command, given []string, prefix string) 
 
 // runView is a run in the JSON of `runs` and `show`.
 type runView struct {
-	ID      string     `json:"id"`
-	Name    string     `json:"name,omitempty"`
-	State   string     `json:"state"`
-	Cause   string     `json:"cause,omitempty"`
-	Size    string     `json:"size,omitempty"`
-	Variant string     `json:"variant,omitempty"`
-	Scheme  string     `json:"scheme,omitempty"`
-	TP      int        `json:"tp,omitempty"`
-	Step    *int64     `json:"step,omitempty"`  // last step that the rollup knows
-	Steps   int        `json:"steps,omitempty"` // of the schedule
-	Loss    *float64   `json:"loss,omitempty"`  // at that step
-	Created time.Time  `json:"created"`
-	Ended   *time.Time `json:"ended,omitempty"`
-	Tags    []string   `json:"tags"`
-	Note    string     `json:"note,omitempty"`
-	Dir     string     `json:"dir"`
-	Error   string     `json:"error,omitempty"` // what of the run could not be read
+	ID      string           `json:"id"`
+	Name    string           `json:"name,omitempty"`
+	State   string           `json:"state"`
+	Cause   string           `json:"cause,omitempty"`
+	Size    string           `json:"size,omitempty"`
+	Variant string           `json:"variant,omitempty"`
+	Scheme  string           `json:"scheme,omitempty"`
+	TP      int              `json:"tp,omitempty"`
+	Step    *int64           `json:"step,omitempty"`  // last step that the rollup knows
+	Steps   int              `json:"steps,omitempty"` // of the schedule
+	Loss    *float64         `json:"loss,omitempty"`  // at that step
+	Created time.Time        `json:"created"`
+	Ended   *time.Time       `json:"ended,omitempty"`
+	Tags    []string         `json:"tags"`
+	Note    string           `json:"note,omitempty"`
+	Sweep   *runner.SweepRef `json:"sweep,omitempty"` // that started it
+	Dir     string           `json:"dir"`
+	Error   string           `json:"error,omitempty"` // what of the run could not be read
 }
 
 func viewOf(in runner.Info) runView {
@@ -132,7 +133,7 @@ func viewOf(in runner.Info) runView {
 	v := runView{
 		ID: in.ID, Name: in.Run.Name, State: string(in.State), Cause: in.Cause, Size: e.Model.Size, Variant: string(e.Model.Variant),
 		Scheme: string(e.Parallel.Scheme), TP: e.Parallel.TP, Steps: e.Train.Steps, Created: in.Run.Created,
-		Tags: append([]string{}, in.Tags...), Note: in.Note, Dir: in.Dir,
+		Tags: append([]string{}, in.Tags...), Note: in.Note, Sweep: in.Run.Sweep, Dir: in.Dir,
 	}
 	if !in.Ended.IsZero() {
 		v.Ended = &in.Ended

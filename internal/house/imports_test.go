@@ -17,6 +17,7 @@ const module = "boost-tui/"
 var mayImport = map[string][]string{
 	"experiment":           {},
 	"docs":                 {},
+	"internal/filter":      {},
 	"internal/house":       {},
 	"internal/handshake":   {},
 	"internal/regular":     {},
@@ -32,19 +33,24 @@ var mayImport = map[string][]string{
 	"profiler":             {"profiler", "kernels.", "experiment", "internal/regular"},
 	"runner":               {"runner", "experiment", "profiler", "internal/regular"},
 	"runner/protocol":      {"experiment", "internal/regular"},
+	"sweeps/space":         {"experiment", "planner"},
+	"sweeps.":              {"sweeps/space", "experiment", "runner", "profiler/record", "internal/regular"},
+	"sweeps/results":       {"sweeps.", "sweeps/space", "runner", "profiler", "experiment", "internal/filter", "internal/regular"},
+	"sweeps/queue":         {"sweeps", "runner", "planner", "profiler", "experiment", "internal/regular"},
 	"trainer":              {"trainer", "step", "model", "kernels", "experiment", "profiler", "runner/protocol", "docs", "internal/handshake", "internal/regular"},
 	"tui/early":            {},
-	"tui":                  {"tui", "runner", "profiler", "planner", "experiment"},
-	"bench":                {"runner", "profiler", "experiment", "kernels"},
-	"cmd":                  {"tui", "runner", "trainer", "planner", "profiler", "step", "model", "kernels", "experiment", "docs", "internal/regular"},
+	"tui":                  {"tui", "sweeps", "runner", "profiler", "planner", "experiment", "internal/filter"},
+	"bench":                {"sweeps", "runner", "profiler", "experiment", "kernels"},
+	"cmd":                  {"tui", "sweeps", "runner", "trainer", "planner", "profiler", "step", "model", "kernels", "experiment", "docs", "internal/regular"},
 }
 
 // mustNotReach says what a package must never reach, through whatever stands between: a runner starts processes
 // and must not grow a trainer's C code, a profiler must not know who runs it.
 var mustNotReach = map[string][]string{
-	"runner":   {"trainer", "model", "step", "tui", "kernels/cpu"},
-	"profiler": {"model", "step", "runner", "trainer", "tui", "planner"},
-	"planner":  {"runner", "trainer", "tui", "kernels/cpu"},
+	"runner":   {"trainer", "model", "step", "tui", "kernels/cpu", "sweeps"},
+	"profiler": {"model", "step", "runner", "trainer", "tui", "planner", "sweeps"},
+	"planner":  {"runner", "trainer", "tui", "kernels/cpu", "sweeps"},
+	"sweeps":   {"trainer", "tui", "cmd", "kernels/cpu"},
 	"tui":      {"trainer", "cmd"},
 	"cmd":      {"tui/testkit"},
 }
@@ -181,6 +187,10 @@ func TestRuleLookup(t *testing.T) {
 		{"runner", "trainer/rendezvous", false},
 		{"runner/protocol", "profiler", false},
 		{"experimental", "kernels", false},
+		{"sweeps", "planner", false},
+		{"sweeps/queue", "planner", true},
+		{"sweeps/space", "runner", false},
+		{"sweeps/results", "sweeps/queue", false},
 	} {
 		allowed, _ := ruleFor(mayImport, c.pkg)
 		if got := coversAny(allowed, c.imports); got != c.want {

@@ -91,9 +91,8 @@ func keyDifferences(base, run *Run) (out []Difference, loss bool) {
 		return nil, false
 	}
 	for _, k := range experiment.Keys() {
-		held := slices.Contains(apart, k.Name) || slices.ContainsFunc(properties, func(p property) bool { return p.name == k.Name })
 		a, b := base.Experiment.Get(k.Name), run.Experiment.Get(k.Name)
-		if held || a == b {
+		if a == b || heldElsewhere(k.Name) {
 			continue
 		}
 		c, known := cannotChangeTime[k.Name]
@@ -108,6 +107,11 @@ func keyDifferences(base, run *Run) (out []Difference, loss bool) {
 		out, loss = append(out, Difference{k.Name, a, b, c}), loss || c == Loss || c == StepTime
 	}
 	return out, loss
+}
+
+// heldElsewhere reports whether a key of the experiment is no difference by itself, or a property.
+func heldElsewhere(key string) bool {
+	return slices.Contains(apart, key) || slices.ContainsFunc(properties, func(p property) bool { return p.name == key })
 }
 
 // kindOfData tells text, whose bytes are tokens, from files of tokens.
@@ -162,7 +166,7 @@ func difference(base, run *Run) differing {
 		if a == b {
 			continue
 		}
-		if strings.HasPrefix(p.name, "rank-") && (base.Plan.Variant == variantFull || run.Plan.Variant == variantFull) {
+		if ofRank(p.name) && (base.Plan.Variant == variantFull || run.Plan.Variant == variantFull) {
 			continue
 		}
 		d.all = append(d.all, Difference{p.name, a, b, p.changes})
@@ -183,11 +187,22 @@ func (d differing) of(what Changes) (out []Difference) {
 	return out
 }
 
+// names of all differences that no comparison is made for.
+func (d differing) names() []string {
+	names := []string{}
+	for _, x := range d.all {
+		if x.Changes != Choice {
+			names = append(names, x.Name)
+		}
+	}
+	return names
+}
+
+// lossMatches reports whether the losses of two runs can be compared.
+func (d differing) lossMatches(a, b *loaded) bool { return !d.loss && a.m.lastStep == b.m.lastStep }
+
 // timed reports whether two runs did the same work in every step.
 func (d differing) timed() bool { return len(d.of(StepTime)) == 0 }
-
-// same reports whether two runs are repeats of each other as far as time goes.
-func (d differing) same() bool { return d.timed() && len(d.of(Choice)) == 0 }
 
 // Words of the plan that decide who is the baseline.
 const (

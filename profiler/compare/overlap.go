@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,15 +25,8 @@ func (s span) shared(o span) int64 { return max(0, min(s.to, o.to)-max(s.from, o
 
 // findOverlaps notes which runs ran beside each other on one host, and which of the same store ran beside
 // them: they shared cores and memory, and their times say little.
-func findOverlaps(ctx context.Context, runs []*loaded) error {
-	for i, a := range runs {
-		for _, b := range runs[i+1:] {
-			if sameHost(&a.run, &b.run) {
-				a.beside(b.run.ID, span{b.m.from, b.m.to})
-				b.beside(a.run.ID, span{a.m.from, a.m.to})
-			}
-		}
-	}
+func findOverlaps(ctx context.Context, runs []*loaded, look looker) error {
+	besideEachOther(runs)
 	given := map[string]bool{}
 	stores := map[string]bool{}
 	for _, r := range runs {
@@ -43,7 +37,7 @@ func findOverlaps(ctx context.Context, runs []*loaded) error {
 		given[dir], stores[filepath.Dir(dir)] = true, true
 	}
 	for store := range stores {
-		if err := others(ctx, store, given, runs); err != nil {
+		if err := others(ctx, store, given, runs, look); err != nil {
 			return err
 		}
 	}
@@ -51,6 +45,36 @@ func findOverlaps(ctx context.Context, runs []*loaded) error {
 		slices.Sort(r.overlapped)
 	}
 	return nil
+}
+
+// besideEachOther goes through the runs by their starts, so that each meets only those that began while it ran.
+func besideEachOther(runs []*loaded) {
+	order := slices.DeleteFunc(slices.Clone(runs), func(r *loaded) bool { return r.m.from <= 0 })
+	slices.SortStableFunc(order, func(a, b *loaded) int { return cmp.Compare(a.m.from, b.m.from) })
+	for i, a := range order {
+		for _, b := range order[i+1:] {
+			if b.m.from >= a.m.to {
+				break
+			}
+			if sameHost(&a.run, &b.run) {
+				a.beside(b.run.ID, span{b.m.from, b.m.to})
+				b.beside(a.run.ID, span{a.m.from, a.m.to})
+			}
+		}
+	}
+}
+
+// looker finds out when the steps of a run ran that is not compared; false: nobody can tell.
+type looker func(ctx context.Context, dir string) (Run, span, bool)
+
+// lookAt reads it from the run's files.
+func lookAt(ctx context.Context, dir string) (Run, span, bool) {
+	run, err := ReadRun(dir)
+	if err != nil {
+		return Run{}, span{}, false
+	}
+	at, ok := stepsOf(ctx, dir)
+	return run, at, ok
 }
 
 // beside notes a run that ran at the times given, where that was a share of the run's time that counts.
@@ -76,7 +100,7 @@ func (r *Run) written() string {
 
 // others looks through a store for runs that are not compared and ran meanwhile. The times of the files
 // sort out nearly all without opening them. What cannot be read did not disturb anybody.
-func others(ctx context.Context, store string, given map[string]bool, runs []*loaded) error {
+func others(ctx context.Context, store string, given map[string]bool, runs []*loaded, look looker) error {
 	entries, err := os.ReadDir(store)
 	if errors.Is(err, fs.ErrPermission) {
 		return nil
@@ -96,11 +120,7 @@ func others(ctx context.Context, store string, given map[string]bool, runs []*lo
 		if !ok || !slices.ContainsFunc(runs, func(r *loaded) bool { return maybe.shared(span{r.m.from, r.m.to}) > 0 }) {
 			continue
 		}
-		run, err := ReadRun(dir)
-		if err != nil {
-			continue
-		}
-		at, ok := stepsOf(ctx, dir)
+		run, at, ok := look(ctx, dir)
 		if !ok {
 			continue
 		}

@@ -83,8 +83,10 @@ type loaded struct {
 	m       *measured
 	summary Summary
 	median  stats.Interval
+	like    likeness
 	// overlapped are the ids of runs of the same host that ran meanwhile.
 	overlapped []string
+	partial    bool // whoever compares says that it has not done all of its work
 }
 
 func load(ctx context.Context, dir string) (*loaded, error) {
@@ -103,7 +105,7 @@ func load(ctx context.Context, dir string) (*loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &loaded{run: run, m: m, median: stats.Median(m.kept)}
+	l := &loaded{run: run, m: m, median: stats.Median(m.kept), like: likenessOf(&run)}
 	l.summary = l.summarize(res)
 	return l, nil
 }

@@ -80,7 +80,7 @@ func CompareContext(ctx context.Context, dirs []string, o Options) (Table, error
 		}
 		runs = append(runs, l)
 	}
-	if err := findOverlaps(ctx, runs); err != nil {
+	if err := findOverlaps(ctx, runs, lookAt); err != nil {
 		return Table{}, err
 	}
 	base, err := pick(runs, o.Baseline, "baseline", func(r *Run) bool { return r.Plan.Variant == variantFull && r.Plan.Scheme == schemeFullRank })
@@ -164,16 +164,13 @@ func build(runs []*loaded, base, vanilla *loaded) Table {
 	if vanilla != nil {
 		t.Vanilla = vanilla.run.ID
 	}
+	p := poolsOf(runs, nil)
 	for _, r := range runs {
 		d := difference(&ref.run, &r.run)
 		row := Row{Summary: r.summary, CI: r.summary.StepTimeCI, Differs: []string{}, Differences: d.all, Comparable: d.timed(),
-			LossMatches: !d.loss && r.m.lastStep == ref.m.lastStep, Overlapped: r.overlapped}
-		for _, x := range d.all {
-			if x.Changes != Choice {
-				row.Differs = append(row.Differs, x.Name)
-			}
-		}
-		row.VsFull, row.VsVanilla = t.speedup(runs, base, r), t.speedup(runs, vanilla, r)
+			LossMatches: d.lossMatches(ref, r), Overlapped: r.overlapped}
+		row.Differs = append(row.Differs, d.names()...)
+		row.VsFull, row.VsVanilla = t.speedup(p, base, r), t.speedup(p, vanilla, r)
 		t.Rows = append(t.Rows, row)
 	}
 	t.judge(runs, base, vanilla)
@@ -181,17 +178,17 @@ func build(runs []*loaded, base, vanilla *loaded) Table {
 }
 
 // speedup compares a run with a base. It is nil where one of them has no figures.
-func (t *Table) speedup(runs []*loaded, base, cand *loaded) *Speedup {
+func (t *Table) speedup(pools *pools, base, cand *loaded) *Speedup {
 	if base == nil || len(base.m.kept) == 0 || len(cand.m.kept) == 0 {
 		return nil
 	}
 	if base == cand {
-		return &Speedup{Ratio: 1, CI: []float64{1, 1}}
+		return itself()
 	}
 	d := difference(&base.run, &cand.run)
 	p := pairing{base: base, cand: cand, diff: d.all, p: math.NaN()}
-	p.speed = stats.SpeedUp(repeats(runs, base), repeats(runs, cand))
-	if math.IsNaN(p.speed.Value) || math.IsInf(p.speed.Value, 0) {
+	p.speed = stats.SpeedUp(pools.of(base).series(), pools.of(cand).series())
+	if !finite(p.speed.Value) {
 		return nil
 	}
 	p.verdict = d.timed() && verdict(base) && verdict(cand)
@@ -202,32 +199,22 @@ func (t *Table) speedup(runs []*loaded, base, cand *loaded) *Speedup {
 	return &Speedup{Ratio: p.speed.Value, CI: pair(p.speed.Lo, p.speed.Hi)}
 }
 
-// verdict reports whether a run is long enough and ran alone.
+// itself is the speed-up of a run over itself.
+func itself() *Speedup { return &Speedup{Ratio: 1, CI: []float64{1, 1}} }
+
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
+// verdict reports whether a run is long enough, ran alone, and did its work.
 func verdict(l *loaded) bool {
-	return !l.m.skip.Short && len(l.m.kept) >= stats.VerdictSteps && len(l.overlapped) == 0
+	return !l.partial && !l.m.skip.Short && l.summary.Kept >= stats.VerdictSteps && len(l.overlapped) == 0
 }
 
-// repeats are the step times of the run and, when there are at least two more runs whose steps do the
-// very same, of those: between-run variance is what the steps of one run cannot show.
-func repeats(runs []*loaded, l *loaded) [][]float64 {
-	same := [][]float64{l.m.kept}
-	for _, o := range runs {
-		if o != l && len(o.m.kept) > 0 && len(o.overlapped) == 0 && difference(&l.run, &o.run).same() {
-			same = append(same, o.m.kept)
-		}
-	}
-	if len(same) < 3 {
-		return same[:1]
-	}
-	return same
-}
-
-// judge corrects the p values for the number of pairs and gives the verdicts. A pair that stands in
-// the table both ways counts once.
-func (t *Table) judge(runs []*loaded, base, vanilla *loaded) {
+// correct replaces the p values of pairs by those corrected for the number of pairs. A pair that stands there both
+// ways counts once; where no test was made there is nothing to correct.
+func correct(pairs []pairing) {
 	var ps []float64
 	index := map[[2]*loaded]int{}
-	for _, p := range t.pairs {
+	for _, p := range pairs {
 		_, there := index[[2]*loaded{p.base, p.cand}]
 		_, back := index[[2]*loaded{p.cand, p.base}]
 		if !there && !back && !math.IsNaN(p.p) {
@@ -236,16 +223,26 @@ func (t *Table) judge(runs []*loaded, base, vanilla *loaded) {
 		}
 	}
 	holm := stats.Holm(ps)
-	for i := range t.pairs {
-		p := &t.pairs[i]
+	for i := range pairs {
+		p := &pairs[i]
 		k, ok := index[[2]*loaded{p.base, p.cand}]
 		if !ok {
 			k, ok = index[[2]*loaded{p.cand, p.base}]
 		}
-		if !ok {
+		if ok {
+			p.p = holm[k]
+		}
+	}
+}
+
+// judge gives the verdicts.
+func (t *Table) judge(runs []*loaded, base, vanilla *loaded) {
+	correct(t.pairs)
+	for i := range t.pairs {
+		p := &t.pairs[i]
+		if math.IsNaN(p.p) {
 			continue
 		}
-		p.p = holm[k]
 		row := &t.Rows[slices.Index(runs, p.cand)]
 		if p.base == base && row.VsFull != nil {
 			row.VsFull.conclude(p.p)

@@ -25,16 +25,50 @@ func BlockLength(n int) int {
 // percentile interval by moving-block bootstrap (2000 draws, deterministic). Each side is one or
 // more runs of step times; from three repeats on, runs are resampled before their blocks.
 func SpeedUp(base, candidate [][]float64) Interval {
-	value := Median(slices.Concat(base...)).Value / Median(slices.Concat(candidate...)).Value
-	out := Interval{value, math.NaN(), math.NaN()}
-	b, c := newResampler(base), newResampler(candidate)
-	if b == nil || c == nil {
+	return Ratio(Resample(base, Base), Resample(candidate, Candidate))
+}
+
+// Side of a speed-up. Each has random numbers of its own, so that what is drawn for one does not go with
+// what is drawn for the other.
+type Side uint64
+
+// Sides of a speed-up.
+const (
+	Base      Side = 0x626f6f7374
+	Candidate Side = 0x747569
+)
+
+// Medians are the median of runs and those of what was drawn from them: a side of a speed-up, which serves for all
+// speed-ups that the runs are that side of. Nothing in it changes.
+type Medians struct {
+	value float64
+	drawn []float64 // nil: too few values to draw from
+}
+
+// Resample draws one side of a speed-up, as SpeedUp says.
+func Resample(runs [][]float64, side Side) *Medians {
+	m := &Medians{value: Median(slices.Concat(runs...)).Value}
+	r := newResampler(runs)
+	if r == nil {
+		return m
+	}
+	rng := rand.New(rand.NewPCG(uint64(side), draws))
+	m.drawn = make([]float64, draws)
+	for i := range m.drawn {
+		m.drawn[i] = r.median(rng)
+	}
+	return m
+}
+
+// Ratio is the speed-up of two sides.
+func Ratio(base, candidate *Medians) Interval {
+	out := Interval{base.value / candidate.value, math.NaN(), math.NaN()}
+	if base.drawn == nil || candidate.drawn == nil {
 		return out
 	}
-	rng := rand.New(rand.NewPCG(0x626f6f7374, 0x747569))
 	ratios := make([]float64, draws)
 	for i := range ratios {
-		ratios[i] = b.median(rng) / c.median(rng)
+		ratios[i] = base.drawn[i] / candidate.drawn[i]
 	}
 	slices.Sort(ratios)
 	tail := (1 - confidence) / 2
@@ -45,6 +79,7 @@ func SpeedUp(base, candidate [][]float64) Interval {
 // resampler draws medians. Values are kept as ranks, so that a draw counts instead of sorting.
 type resampler struct {
 	runs   [][]int32 // per run, the rank of each value among all
+	blocks []int     // per run, the length of its blocks
 	sorted []float64
 	counts []int32
 }
@@ -73,6 +108,7 @@ func newResampler(runs [][]float64) *resampler {
 		}
 		if n > 0 {
 			r.runs = append(r.runs, make([]int32, n))
+			r.blocks = append(r.blocks, min(BlockLength(n), n))
 		}
 	}
 	slices.SortFunc(all, func(a, b value) int { return cmp.Compare(a.v, b.v) })
@@ -88,22 +124,19 @@ func (r *resampler) median(rng *rand.Rand) float64 {
 	clear(r.counts)
 	total := 0
 	for i := range r.runs {
-		run := r.runs[i]
 		if len(r.runs) >= minRepeats {
-			run = r.runs[rng.IntN(len(r.runs))]
+			i = rng.IntN(len(r.runs))
 		}
-		r.blocks(rng, run)
-		total += len(run)
+		r.draw(rng, i)
+		total += len(r.runs[i])
 	}
-	// The middle one, or the mean of the middle two.
-	lo, hi := r.nth((total-1)/2), r.nth(total/2)
-	return (lo + hi) / 2
+	return r.middle(total)
 }
 
-// blocks counts as many values as the run has, drawn in blocks.
-func (r *resampler) blocks(rng *rand.Rand, run []int32) {
+// draw counts as many values as a run has, drawn in blocks.
+func (r *resampler) draw(rng *rand.Rand, i int) {
+	run, length := r.runs[i], r.blocks[i]
 	n := len(run)
-	length := min(BlockLength(n), n)
 	for left := n; left > 0; {
 		at := rng.IntN(n - length + 1)
 		for _, rank := range run[at : at+min(length, left)] {
@@ -113,11 +146,19 @@ func (r *resampler) blocks(rng *rand.Rand, run []int32) {
 	}
 }
 
-func (r *resampler) nth(k int) float64 {
-	seen := 0
+// middle is the middle one of the values that were counted, or the mean of the middle two.
+func (r *resampler) middle(total int) float64 {
+	lo, hi := (total-1)/2, total/2
+	seen, low := 0, math.NaN()
 	for rank, c := range r.counts {
-		if seen += int(c); seen > k {
-			return r.sorted[rank]
+		if seen += int(c); seen <= lo {
+			continue
+		}
+		if math.IsNaN(low) {
+			low = r.sorted[rank]
+		}
+		if seen > hi {
+			return (low + r.sorted[rank]) / 2
 		}
 	}
 	return math.NaN()

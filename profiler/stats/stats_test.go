@@ -186,6 +186,17 @@ func TestRepeatsWidenTheInterval(t *testing.T) {
 	}
 }
 
+// The sides are drawn apart: two runs with the very same steps have an interval round 1, not a point.
+func TestSidesAreIndependent(t *testing.T) {
+	x := [][]float64{series(rand.New(rand.NewPCG(9, 9)), 60, 1)}
+	if s := SpeedUp(x, x); s.Value != 1 || !(s.Lo < 0.999) || !(s.Hi > 1.001) {
+		t.Errorf("%+v", s)
+	}
+	if s := Ratio(Resample(x, Base), Resample(nil, Candidate)); !math.IsNaN(s.Value) || !math.IsNaN(s.Lo) {
+		t.Errorf("%+v", s)
+	}
+}
+
 func BenchmarkSpeedUp(b *testing.B) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	x, y := series(rng, 1_000_000, 1), series(rng, 1_000_000, 1.1)

@@ -54,6 +54,7 @@ type Point struct {
 
 // Pruned is a point that cannot run, and why.
 type Pruned struct {
+	ID     string   `json:"id"`    // as a point's
 	Point  string   `json:"point"` // its label
 	Set    []Assign `json:"set"`
 	Key    string   `json:"key,omitempty"`  // the key to blame
@@ -62,14 +63,33 @@ type Pruned struct {
 }
 
 // Expansion is a space spelled out.
+//
+// Raw = Excluded + Merged + the pruned combinations + the points that are no added twins.
 type Expansion struct {
-	Base   experiment.Experiment // Default with Spec.Set, not resolved
-	Keys   []string              // keys of the axes in their order, seed at the end where there are repeats
-	Raw    int                   // combinations of the axes' values
-	Merged int                   // of those, how many were the same as another
-	Twins  int                   // points that were added as twins
-	Points []Point               // added twins come first: their speed-ups are wanted early
-	Pruned []Pruned
-	Shapes int // distinct shapes that a step was recorded for
-	Notes  []string
+	Base     experiment.Experiment // Default with Spec.Set, not resolved
+	Keys     []string              // keys of the axes in their order, seed at the end where there are repeats
+	Raw      int                   // combinations of the axes' values, repeats included
+	Excluded int                   // of those, how many the constraints left out
+	Merged   int                   // of those, how many were the same as another
+	Twins    int                   // points that were added as twins
+	Points   []Point               // added twins come first: their speed-ups are wanted early
+	Pruned   []Pruned              // combinations and twins that cannot run
+	Removed  []Removed             // what each constraint left out
+	Shapes   int                   // distinct shapes that a step was recorded for
+	Notes    []string
+	// Links are points that were planned before and have a twin only since this expansion (Beyond).
+	Links []Link
+}
+
+// Removed says how many combinations a constraint is not met by, whatever other constraints say.
+type Removed struct {
+	Constraint string
+	Points     int
+}
+
+// Link names the twins of a point that was planned before them.
+type Link struct {
+	Point   string `json:"point"`
+	Full    string `json:"full,omitempty"`
+	Vanilla string `json:"vanilla,omitempty"`
 }

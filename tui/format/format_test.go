@@ -47,3 +47,11 @@ func FuzzFormats(f *testing.F) {
 		}
 	})
 }
+
+func TestMany(t *testing.T) {
+	for n, want := range map[int]string{0: "0 runs", 1: "1 run", 2: "2 runs", 12000: "12 000 runs"} {
+		if got := format.Many(n, "run"); got != want {
+			t.Errorf("%d: %q, want %q", n, got, want)
+		}
+	}
+}

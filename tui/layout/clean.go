@@ -47,7 +47,7 @@ func Clean(s string) string {
 // cell wide on both sides.
 var plain = map[rune]rune{'–': '-', '—': '-', '−': '-', '×': 'x', '…': '~', '·': '.', '←': '<', '→': '>', '↑': '^', '↓': 'v',
 	'≠': '!', '━': '=', '╍': '-', '▀': '^', '▄': '_',
-	'‹': '<', '›': '>', '▸': '>', '≥': '>', '≤': '<', '±': '~', '│': '|', '─': '-', '✓': '+', '✗': 'x', '▏': '_', '▒': '-', '█': '#'}
+	'‹': '<', '›': '>', '▸': '>', '≥': '>', '≤': '<', '±': '~', '│': '|', '─': '-', '║': '|', '═': '=', '✓': '+', '✗': 'x', '▏': '_', '▒': '-', '█': '#'}
 
 // ASCII replaces everything beyond 0x7e by its nearest ASCII sign or a
 // question mark; escape sequences and line ends stay. It is the last safeguard

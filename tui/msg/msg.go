@@ -38,7 +38,7 @@ type Open struct {
 	Then  func(answer any) tea.Cmd
 }
 
-// Goto changes to a screen by its ID: launch, live, compare, runs.
+// Goto changes to a screen by its ID: launch, live, compare, sweep, runs.
 type Goto struct{ Screen string }
 
 // OpenRun shows a run on the Live screen, and its log where that is asked for.

@@ -34,6 +34,9 @@ type Env struct {
 	// unless force is set, and returns the paths.
 	Export func(ctx context.Context, ids []string, to string, force bool) ([]string, error)
 
+	// Sweeps are the store's sweeps; nil: there are none.
+	Sweeps Sweeps
+
 	// Summary measures the run in a directory from its steps.
 	Summary func(ctx context.Context, dir string) (compare.Summary, error)
 	// Compare is profiler/compare on run directories; nil: no comparisons.

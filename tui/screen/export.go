@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"boost-tui/tui/format"
 	"boost-tui/tui/layout"
 	"boost-tui/tui/msg"
 	"boost-tui/tui/widget/input"
@@ -27,7 +28,7 @@ func (e Env) AskExport(ids []string) tea.Cmd {
 	}
 	what := layout.Clean(ids[0])
 	if len(ids) > 1 {
-		what = fmt.Sprintf("%d runs", len(ids))
+		what = format.Many(len(ids), "run")
 	}
 	return msg.Send(msg.Open{
 		Modal: modal.Prompt{Title: "Export " + what, Label: "steps, collectives, ranks, gpus and compare as CSV, and a trace, into a folder",
@@ -53,6 +54,6 @@ func (e Env) export(ids []string, to string) tea.Cmd {
 		if err != nil {
 			return msg.Toast{Level: msg.Bad, Text: err.Error()}
 		}
-		return msg.Toast{Level: msg.Good, Text: fmt.Sprintf("wrote %d files to %s", len(files), to)}
+		return msg.Toast{Level: msg.Good, Text: fmt.Sprintf("wrote %s to %s", format.Many(len(files), "file"), to)}
 	}
 }

@@ -17,7 +17,7 @@ import (
 // results carry a generation, so that an old answer to an old question is
 // recognised.
 type Screen interface {
-	// ID is its stable name: launch, live, compare, runs.
+	// ID is its stable name: launch, live, compare, sweep, runs.
 	ID() string
 	// Title is what the tab says.
 	Title() string

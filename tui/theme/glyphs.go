@@ -10,6 +10,8 @@ type Glyphs struct {
 	Pending, Running, Finished, Failed, Cancelled, Lost string
 	// Frames.
 	H, V, TopLeft, TopRight, BottomLeft, BottomRight string
+	// Frame of what has the keyboard: another form, for colour and bold may not be there.
+	Focus Frame
 	// Small signs.
 	Cursor, Mark, Baseline, Vanilla, Up, Down, Left, Right, Ellipsis, Dash, Times, Check, Cross, Warn, Dot, Caret string
 	// Blocked is glued to a choice that cannot be made, Differs stands for a ratio that cannot be given: both may be
@@ -24,11 +26,23 @@ type Glyphs struct {
 	AxisV, AxisTick, AxisCorner, AxisH, CursorV string
 }
 
+// Frame is the characters of a frame.
+type Frame struct{ H, V, TopLeft, TopRight, BottomLeft, BottomRight string }
+
+// Frame is the one of panes, with the focus or without.
+func (g Glyphs) Frame(focused bool) Frame {
+	if focused {
+		return g.Focus
+	}
+	return Frame{g.H, g.V, g.TopLeft, g.TopRight, g.BottomLeft, g.BottomRight}
+}
+
 // Unicode is the default set: every rune is one cell wide.
 var unicodeGlyphs = Glyphs{
 	Compute: "█", Overlap: "▓", Exposed: "▒", Memory: "░", Idle: "·",
 	Pending: "…", Running: "▶", Finished: "✓", Failed: "✗", Cancelled: "■", Lost: "?",
 	H: "─", V: "│", TopLeft: "┌", TopRight: "┐", BottomLeft: "└", BottomRight: "┘",
+	Focus:  Frame{"═", "║", "╔", "╗", "╚", "╝"},
 	Cursor: "▸", Mark: "●", Baseline: "B", Vanilla: "V", Up: "▲", Down: "▼", Left: "‹", Right: "›",
 	Ellipsis: "…", Dash: "–", Times: "×", Check: "✓", Cross: "✗", Warn: "!", Dot: "·", Caret: "▏",
 	Blocked: "✗", Differs: "≠",
@@ -41,6 +55,7 @@ var asciiGlyphs = Glyphs{
 	Compute: "#", Overlap: "=", Exposed: "-", Memory: ":", Idle: ".",
 	Pending: "~", Running: ">", Finished: "+", Failed: "x", Cancelled: "o", Lost: "?",
 	H: "-", V: "|", TopLeft: "+", TopRight: "+", BottomLeft: "+", BottomRight: "+",
+	Focus:  Frame{"=", "|", "+", "+", "+", "+"},
 	Cursor: ">", Mark: "*", Baseline: "B", Vanilla: "V", Up: "^", Down: "v", Left: "<", Right: ">",
 	Ellipsis: "~", Dash: "-", Times: "x", Check: "+", Cross: "x", Warn: "!", Dot: ".", Caret: "_",
 	Blocked: "[x]", Differs: "!=",

@@ -31,7 +31,7 @@ func TestPanesAreWalkedThroughAndShownAlone(t *testing.T) {
 	d.Press("z")
 	for _, want := range []string{"Schemes side by side", "Where a step goes", "Speed-up over", "Step time ms over the steps", "Config diff"} {
 		has(t, d.Text(), want)
-		if n := strings.Count(d.Text(), "┌"); n != 1 {
+		if n := strings.Count(d.Text(), "╔") + strings.Count(d.Text(), "┌"); n != 1 {
 			t.Errorf("%d panes with %s alone", n, want)
 		}
 		d.Press("tab")

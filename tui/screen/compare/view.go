@@ -62,7 +62,7 @@ func (m *Model) Status() string {
 	if n == 0 {
 		return ""
 	}
-	parts := []string{fmt.Sprintf("%d runs", n)}
+	parts := []string{format.Many(n, "run")}
 	switch origin := m.origin(); {
 	case origin != "references picked":
 		parts[0] += " (" + origin + "; 0 picks)"

@@ -115,7 +115,7 @@ func (m *Model) besides() (lines []string, wait, after string) {
 		return nil, "", ""
 	}
 	last := going[len(going)-1]
-	lines = append(lines, "", fmt.Sprintf("! %d other run(s) of this machine: together they slow each other down,", len(going)), "  and neither can be compared with others.")
+	lines = append(lines, "", "! "+format.Many(len(going), "other run")+" of this machine: together they slow each other down,", "  and neither can be compared with others.")
 	for _, in := range going {
 		lines = append(lines, layout.Clean(fmt.Sprintf("  %s %s: %s", pick.Short(in.ID), in.State, describe(in.Run.Experiment))))
 	}

@@ -34,7 +34,7 @@ func TestLaunchBesideOthers(t *testing.T) {
 		d := start(t, 120, 36, s)
 		d.Press(key)
 		text := d.Text()
-		for _, want := range []string{"1 other run(s) of this machine", "#bbbb running: tiny cola, btp, tp 2", "now", "wait for #bbbb", "w wait"} {
+		for _, want := range []string{"1 other run of this machine", "#bbbb running: tiny cola, btp, tp 2", "now", "wait for #bbbb", "w wait"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%s: no %q in\n%s", key, want, text)
 			}
@@ -63,7 +63,7 @@ func TestLaunchBesideANewRun(t *testing.T) {
 		d.Advance(time.Second)
 		s.Infos = append(s.Infos, testkit.Info("20261129-1400-bbbb", testkit.Experiment(t), runner.Running))
 		d.Press(key)
-		if text := d.Text(); !strings.Contains(text, "1 other run(s) of this machine") || !strings.Contains(text, "wait for #bbbb") {
+		if text := d.Text(); !strings.Contains(text, "1 other run of this machine") || !strings.Contains(text, "wait for #bbbb") {
 			t.Errorf("%s: nothing warns of the new run:\n%s", key, text)
 		}
 	}

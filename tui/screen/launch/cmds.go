@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"boost-tui/experiment"
+	"boost-tui/tui/format"
 	"boost-tui/tui/layout"
 	"boost-tui/tui/msg"
 	"boost-tui/tui/widget/input"
@@ -89,7 +90,7 @@ func (m *Model) askLaunch() tea.Cmd {
 		return msg.Send(msg.Toast{Level: msg.Bad, Text: "cannot run: " + faults[0].String()})
 	}
 	e := m.draft.resolved
-	lines := []string{describe(e), fmt.Sprintf("%d step(s) on %s, %s", e.Train.Steps, layout.Clean(m.env.Host), rankCount(e)), "", "It goes on when the UI or the terminal is closed."}
+	lines := []string{describe(e), fmt.Sprintf("%s on %s, %s", format.Many(e.Train.Steps, "step"), layout.Clean(m.env.Host), format.Many(e.World(), "rank")), "", "It goes on when the UI or the terminal is closed."}
 	if advice := m.stepsAdvice(e); advice != "" {
 		lines = append(lines, "", "! "+advice)
 	}
@@ -114,13 +115,6 @@ func yesNow(wait string) string {
 		return "launch now"
 	}
 	return "launch"
-}
-
-func rankCount(e experiment.Experiment) string {
-	if e.World() == 1 {
-		return "1 rank"
-	}
-	return fmt.Sprintf("%d ranks", e.World())
 }
 
 // describe names an experiment in few words.

@@ -45,8 +45,8 @@ func editKeys(digits bool) []keys.Binding {
 	if digits {
 		what = "digits"
 	}
-	return []keys.Binding{{Keys: []string{what}, Hint: "type"}, {Keys: []string{"enter"}, Hint: "take"}, {Keys: []string{"esc"}, Hint: "leave as it was"},
-		{Keys: []string{"tab"}, Hint: "take, next field"}, {Keys: []string{"ctrl+u"}, Hint: "empty: default"}}
+	return []keys.Binding{{Keys: []string{what}, Hint: "type anew"}, {Keys: []string{"left", "right"}, Hint: "edit"}, {Keys: []string{"enter"}, Hint: "take"},
+		{Keys: []string{"esc"}, Hint: "leave as it was"}, {Keys: []string{"ctrl+u"}, Hint: "empty: default"}, {Keys: []string{"tab"}, Hint: "take, next field"}}
 }
 
 // findKeys are those of the search for a field.

@@ -207,7 +207,7 @@ func (m *Model) drawLog(w, h int) string {
 	title := fmt.Sprintf("Log  rank %d", m.logRank)
 	note := layout.Clean(m.lines.State())
 	if n := m.lines.Len(); n > 0 && w > 50 {
-		note += "  " + format.Count(int64(n)) + " lines"
+		note += "  " + format.Many(n, "line")
 	}
 	var body string
 	switch {

@@ -71,7 +71,7 @@ func (m *Model) notes(w int, wide bool) []string {
 		out = append(out, line)
 	}
 	if s.skipped > 0 {
-		out = append(out, t.Warn.Paint(fmt.Sprintf("%s %d lines of step times could not be read", t.Glyphs.Warn, s.skipped)))
+		out = append(out, t.Warn.Paint(t.Glyphs.Warn+" "+format.Many(s.skipped, "line")+" of step times could not be read"))
 	}
 	if wide {
 		for _, h := range s.hosts {

@@ -14,10 +14,10 @@ import (
 func TestTheLogIsShownAndHidden(t *testing.T) {
 	for _, size := range [][2]int{{200, 50}, {120, 36}, {80, 24}, {60, 20}} {
 		d, _ := start(t, size[0], size[1], btp(t))
-		before := strings.Contains(d.Text(), "─ Log ")
+		before := strings.Contains(d.Text(), "─ Log ") || strings.Contains(d.Text(), "═ Log ")
 		for range 3 {
 			d.Press("l")
-			if now := strings.Contains(d.Text(), "─ Log "); now == before {
+			if now := strings.Contains(d.Text(), "─ Log ") || strings.Contains(d.Text(), "═ Log "); now == before {
 				t.Errorf("%v: l changes nothing\n%s", size, d.Text())
 			} else {
 				before = now
@@ -27,7 +27,7 @@ func TestTheLogIsShownAndHidden(t *testing.T) {
 	// The step time stays while the log is shown.
 	d, _ := start(t, 80, 24, btp(t))
 	d.Press("l")
-	has(t, d.Text(), "─ Log ", "─ Step time ms")
+	has(t, d.Text(), "═ Log ", "─ Step time ms")
 }
 
 func TestASearchEndsWithEsc(t *testing.T) {

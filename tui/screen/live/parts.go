@@ -84,7 +84,7 @@ func (m *Model) partsTable() []string {
 		}
 		return layout.Pad(name, 30) + layout.PadLeft(format.Millis(v), 10) + pct
 	}
-	lines := []string{fmt.Sprintf("%s: mean over ranks and the last %d steps, up to step %d, ms", layout.Clean(m.run.ID), s.steps, s.newest.Step), "",
+	lines := []string{fmt.Sprintf("%s: mean over ranks and the last %s, up to step %d, ms", layout.Clean(m.run.ID), format.Many(s.steps, "step"), s.newest.Step), "",
 		row("compute alone", p.Compute), row("compute hiding communication", p.Hidden), row("exposed communication", p.Exposed),
 		row("memory alone", p.Memory), row("idle", p.Idle), row("step", p.Sum()), "", "The five parts sum to the step.", "",
 		row("all communication", p.Comm), row("  waiting for other ranks", p.Wait), row("  transfer", p.Transfer), "",

@@ -39,9 +39,9 @@ func (m *Model) drawRanks(w, h int, wide bool) string {
 		}
 		lines = append(lines, m.rankLine(r, bar, wide))
 	}
-	title := fmt.Sprintf("%d ranks", m.world())
+	title := format.Many(m.world(), "rank")
 	if n := reporting(ranks); n < m.world() && len(ranks) <= followRanks {
-		title = fmt.Sprintf("%d of %d ranks report", n, m.world())
+		title = fmt.Sprintf("of %s %d report", format.Many(m.world(), "rank"), n)
 	}
 	note := m.age(healthNanos(ranks), 1)
 	if len(ranks) > pageRanks {

@@ -185,10 +185,10 @@ func (s *straggler) slow(rank int) bool { return s.rank == rank && !s.least }
 func (s *straggler) text(wide bool) string {
 	share := func(v float64) string { return fmt.Sprintf("%.1f %%", v*100) }
 	ms := format.Millis((s.others - s.own) * s.step)
-	in := fmt.Sprintf("in %d of %d windows of %d steps", s.late, s.windows, lateSteps)
+	in := fmt.Sprintf("in %d of %s of %d steps", s.late, format.Many(s.windows, "window"), lateSteps)
 	switch {
 	case s.missing > 0:
-		return fmt.Sprintf("straggler: %d more steps are needed to tell", s.missing)
+		return "straggler: needs " + format.Many(s.missing, "more step") + " to tell"
 	case s.rank < 0 || !chart.Finite(s.own) || !chart.Finite(s.others):
 		return "no straggler: no rank is late again and again"
 	case s.measured && wide:

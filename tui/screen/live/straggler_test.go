@@ -33,7 +33,7 @@ func TestAStragglerIsLateAgainAndAgain(t *testing.T) {
 		flagged      bool
 		text         string
 	}{
-		"two steps":           {2, 4, steady(14, 13, 15, 1), -1, false, "58 more steps are needed"},
+		"two steps":           {2, 4, steady(14, 13, 15, 1), -1, false, "needs 58 more steps to tell"},
 		"the last":            {120, 4, steady(14, 14, 14, 1), 3, true, "rank 3 waits 1.0 % of a 100.0 ms step, the others 14.0 %: 13.0 ms less, in 6 of 6 windows"},
 		"equal":               {120, 4, steady(10, 10, 10, 10), -1, false, "no straggler"},
 		"below one percent":   {120, 4, steady(10, 10, 10, 9.2), -1, false, "no straggler"},

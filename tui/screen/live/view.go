@@ -47,7 +47,7 @@ func (m *Model) draw(r layout.Rect) string {
 func (m *Model) drawEmpty() string {
 	lines := []string{"", "  No run yet.", "", "  1 goes to Launch, where L starts one; it will appear here."}
 	if m.errs > 0 {
-		lines = append(lines, "", m.env.Theme.Warn.Paint(fmt.Sprintf("  %d runs cannot be read; Runs (5) says why.", m.errs)))
+		lines = append(lines, "", m.env.Theme.Warn.Paint("  "+format.Many(m.errs, "run")+" cannot be read; Runs (5) says why."))
 	}
 	return strings.Join(lines, "\n")
 }

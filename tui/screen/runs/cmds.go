@@ -10,6 +10,7 @@ import (
 
 	"boost-tui/profiler/compare"
 	"boost-tui/runner"
+	"boost-tui/tui/format"
 	"boost-tui/tui/layout"
 	"boost-tui/tui/msg"
 	"boost-tui/tui/widget/input"
@@ -135,7 +136,7 @@ func (m *Model) askDelete() tea.Cmd {
 	}
 	heading, lines := "Delete this run?", []string{}
 	if marked := len(m.table.Marked()); marked > 0 {
-		heading = fmt.Sprintf("Delete %d marked run%s?", marked, plural(marked))
+		heading = "Delete " + format.Many(marked, "marked run") + "?"
 		if id := m.table.Cursor(); !slices.Contains(m.table.Marked(), id) {
 			lines = append(lines, Short(id)+" under the cursor is not marked: it stays.", "")
 		}
@@ -151,15 +152,8 @@ func (m *Model) askDelete() tea.Cmd {
 				return changed{err: fmt.Errorf("%d of %d deleted, then: %w", i, len(doomed), err)}
 			}
 		}
-		return changed{done: fmt.Sprintf("deleted %d run%s", len(doomed), plural(len(doomed)))}
+		return changed{done: "deleted " + format.Many(len(doomed), "run")}
 	})
-}
-
-func plural(n int) string {
-	if n == 1 {
-		return ""
-	}
-	return "s"
 }
 
 // confirm asks, and runs the Cmd on yes.

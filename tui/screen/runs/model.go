@@ -8,12 +8,12 @@ import (
 	"slices"
 	"time"
 
+	"boost-tui/internal/filter"
 	"boost-tui/profiler/compare"
 	"boost-tui/tui/feed"
 	"boost-tui/tui/keys"
 	"boost-tui/tui/msg"
 	"boost-tui/tui/screen"
-	"boost-tui/tui/widget/filter"
 	"boost-tui/tui/widget/input"
 	"boost-tui/tui/widget/logview"
 	"boost-tui/tui/widget/table"

@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"boost-tui/experiment"
+	"boost-tui/internal/filter"
 	"boost-tui/profiler/compare"
 	"boost-tui/runner"
 	"boost-tui/tui/format"
 	"boost-tui/tui/layout"
 	"boost-tui/tui/theme"
-	"boost-tui/tui/widget/filter"
 	"boost-tui/tui/widget/table"
 )
 
@@ -25,7 +25,7 @@ type run struct {
 }
 
 // fields of the filter language.
-var fields = []string{"id", "state", "name", "size", "variant", "scheme", "tp", "rank", "seq", "steps", "ms", "loss", "tag", "note", "host", "user", "started"}
+var fields = filter.Fields{Names: []string{"id", "state", "name", "size", "variant", "scheme", "tp", "rank", "seq", "steps", "ms", "loss", "tag", "note", "host", "user", "started"}}
 
 // Field is one value for the filter.
 func (r run) Field(name string) (filter.Value, bool) {

@@ -196,7 +196,7 @@ func TestExportAsksForAFolder(t *testing.T) {
 		t.Fatalf("no dialog:\n%s", d.Text())
 	}
 	d.Press("enter")
-	if len(s.Exported) != 8 || !strings.Contains(d.Text(), "wrote 1 files") {
+	if len(s.Exported) != 8 || !strings.Contains(d.Text(), "wrote 1 file") {
 		t.Errorf("exported %v\n%s", s.Exported, d.Text())
 	}
 }

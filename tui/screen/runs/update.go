@@ -1,11 +1,11 @@
 package runs
 
 import (
+	"boost-tui/internal/filter"
 	"boost-tui/runner"
 	"boost-tui/tui/feed"
 	"boost-tui/tui/keys"
 	"boost-tui/tui/msg"
-	"boost-tui/tui/widget/filter"
 	"boost-tui/tui/widget/input"
 
 	tea "github.com/charmbracelet/bubbletea"

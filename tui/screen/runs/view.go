@@ -58,7 +58,7 @@ func (m *Model) detailPane(t theme.Theme, r layout.Rect) string {
 // Status is the filter line, or what the last listing could not read.
 func (m *Model) Status() string {
 	t := m.env.Theme
-	count := fmt.Sprintf("%s of %s runs", format.Count(int64(len(m.shown))), format.Count(int64(len(m.all))))
+	count := format.Count(int64(len(m.shown))) + " of " + format.Many(len(m.all), "run")
 	switch {
 	case m.logs.line != nil:
 		return "/" + m.logs.line.View(t, 48)

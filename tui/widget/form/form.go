@@ -39,7 +39,6 @@ type Form struct {
 	offset int
 	line   input.Line
 	typing bool
-	whole  bool // nothing typed yet: what is typed takes the value's place
 	height int
 }
 
@@ -110,7 +109,7 @@ func (f *Form) Update(e keys.Event) (change *Change, used bool) {
 		return nil, true
 	case "enter", "space":
 		if field.Typed && e.Name == "enter" {
-			f.typing, f.line, f.whole = true, input.New(field.Value), field.Digits != ""
+			f.typing, f.line = true, input.New(field.Value)
 			return nil, true
 		}
 		return f.step(1), true
@@ -156,10 +155,6 @@ func (f *Form) typeKey(e keys.Event, digits string) {
 			return
 		}
 	}
-	if f.whole && (e.Text != "" || e.Name == "backspace" || e.Name == "delete") {
-		f.line = input.New("")
-	}
-	f.whole = false
 	f.line, _, _ = f.line.Update(e)
 }
 

@@ -80,9 +80,13 @@ func TestOnlyEnterEdits(t *testing.T) {
 	if c := press(&f, "enter", "right", "9", "enter"); c == nil || c.Value != "1009" {
 		t.Errorf("digits behind the value gave %v", c)
 	}
-	if c := press(&f, "enter", "backspace", "enter"); c == nil || c.Value != "" {
+	if c := press(&f, "enter", "backspace", "enter"); c == nil || c.Value != "10" {
 		t.Errorf("backspace gave %v", c)
 	}
+	if c := press(&f, "down", "enter", "x", "enter"); c == nil || c.Value != "x" {
+		t.Errorf("a letter in a field of text gave %v", c)
+	}
+	f.Select("steps")
 	f.Update(keys.Press("enter"))
 	f.Update(keys.Event{Name: "paste", Text: "a4b2\n", Paste: true})
 	if c := press(&f, "enter"); c == nil || c.Value != "42" {

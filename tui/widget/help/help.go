@@ -20,11 +20,15 @@ type Help struct {
 	typing   bool
 	offset   int
 	page     int
+	width    int // of a line when it was last drawn
 }
+
+// maxWidth is that of the overlay at most: longer lines are hard to read.
+const maxWidth = 84
 
 // New opens the overlay over the bindings.
 func New(bindings []keys.Binding, readOnly bool) Help {
-	return Help{bindings: bindings, readOnly: readOnly, page: 10}
+	return Help{bindings: bindings, readOnly: readOnly, page: 10, width: maxWidth - 4}
 }
 
 // Update handles a key; closed is true when the overlay is done.
@@ -42,7 +46,7 @@ func (h Help) Update(e keys.Event) (out Help, closed bool) {
 		return h, false
 	}
 	if delta, ok := keys.Motion(e, h.page); ok {
-		h.offset = layout.Clamp(h.offset+delta, 0, max(0, len(h.lines(theme.Theme{}, 80))-1))
+		h.offset = layout.Clamp(h.offset+delta, 0, max(0, len(h.lines(theme.Theme{}, h.width))-h.page))
 		return h, false
 	}
 	switch e.Name {
@@ -63,9 +67,10 @@ func (h Help) Hints() []keys.Binding {
 }
 
 // View draws the overlay for a screen of w x h cells.
-func (h Help) View(t theme.Theme, w, height int) string {
-	bw, bh := min(w, 84), min(height, 32)
+func (h *Help) View(t theme.Theme, w, height int) string {
+	bw, bh := min(w, maxWidth), min(height, 32)
 	iw, ih := panel.Inner(bw, bh)
+	h.width, h.page = iw, max(1, ih-1)
 	lines := h.lines(t, iw)
 	body := min(max(0, ih-1), len(lines))
 	offset := layout.Clamp(h.offset, 0, len(lines)-body)
@@ -73,7 +78,11 @@ func (h Help) View(t theme.Theme, w, height int) string {
 	for len(shown) < ih-1 {
 		shown = append(shown, "")
 	}
-	foot := t.Dim.Paint("/ filter   esc close   shift+drag selects text with the mouse")
+	foot := "/ filter   esc close   shift+drag selects text with the mouse"
+	if layout.Width(foot) > iw {
+		foot = "/ filter   esc close"
+	}
+	foot = t.Dim.Paint(foot)
 	if h.typing {
 		foot = "/" + h.filter.View(t, iw-1)
 	}
@@ -96,14 +105,28 @@ func (h Help) lines(t theme.Theme, w int) []string {
 			}
 			out = append(out, t.Title.Paint(group))
 		}
-		text := "  " + layout.Pad(b.Label(), 14) + " " + b.Help
-		if b.Off(h.readOnly) {
-			text = t.Dim.Paint(text + " (off: read-only)")
-		}
-		out = append(out, layout.Cut(text, w, t.Glyphs.Ellipsis))
+		out = append(out, h.binding(t, b, w)...)
 	}
 	if len(out) == 0 {
 		out = append(out, t.Dim.Paint("no key matches"))
+	}
+	return out
+}
+
+// keyWidth is the room for the keys before what they do.
+const keyWidth = 14
+
+// binding writes one of them; what it does is broken, never cut.
+func (h Help) binding(t theme.Theme, b keys.Binding, w int) []string {
+	text, style := b.Help, theme.Style{}
+	if b.Off(h.readOnly) {
+		text, style = text+" (off: read-only)", t.Dim
+	}
+	lead := "  " + layout.Pad(b.Label(), keyWidth) + " "
+	var out []string
+	for _, part := range layout.Wrap(text, max(10, w-layout.Width(lead))) {
+		out = append(out, style.Paint(lead+part))
+		lead = strings.Repeat(" ", layout.Width(lead))
 	}
 	return out
 }

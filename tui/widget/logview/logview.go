@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"boost-tui/tui/format"
 	"boost-tui/tui/keys"
 	"boost-tui/tui/layout"
 	"boost-tui/tui/theme"
@@ -154,7 +155,7 @@ func (v *View) State() string {
 		at, all := v.Matches()
 		note := fmt.Sprintf("/%s %d of %d", v.search, at, all)
 		if at == 0 {
-			note = fmt.Sprintf("/%s %d lines", v.search, all)
+			note = "/" + v.search + " " + format.Many(all, "line")
 		}
 		parts = append(parts, note)
 	}

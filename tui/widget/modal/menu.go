@@ -2,6 +2,7 @@ package modal
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"boost-tui/tui/keys"
@@ -58,7 +59,8 @@ func (m Menu) Update(e keys.Event) (Modal, Result) {
 	return m, Result{}
 }
 
-// shown lists the items that contain every typed word.
+// shown lists the items that contain every typed word; one that is called
+// exactly so comes first.
 func (m Menu) shown() []int {
 	words := strings.Fields(strings.ToLower(m.line.Text()))
 	var out []int
@@ -67,7 +69,10 @@ func (m Menu) shown() []int {
 		for _, w := range words {
 			all = all && strings.Contains(text, w)
 		}
-		if all {
+		switch {
+		case all && len(words) > 0 && strings.EqualFold(item.Label, strings.Join(words, " ")):
+			out = slices.Insert(out, 0, i)
+		case all:
 			out = append(out, i)
 		}
 	}

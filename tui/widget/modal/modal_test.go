@@ -141,6 +141,42 @@ func TestPromptKeepsWhatDoesNotPass(t *testing.T) {
 	}
 }
 
+// What opens with text takes what is typed first in its place, and says so.
+func TestPromptReplacesItsText(t *testing.T) {
+	for _, c := range []struct{ press, want string }{
+		{"x enter", "x"}, {"end x enter", "1,2x"}, {"left x enter", "1,x2"}, {"home x enter", "x1,2"}, {"backspace x enter", "1,x"}, {"ctrl+u enter", ""}, {"enter", "1,2"},
+	} {
+		if r := press(modal.Prompt{Line: input.New("1,2")}, strings.Fields(c.press)...); r.Answer != c.want {
+			t.Errorf("%s: %+v, want %q", c.press, r, c.want)
+		}
+	}
+	for _, size := range bodies {
+		var m modal.Modal = modal.Prompt{Title: "Values of tp", Label: "a label", Line: input.New("1,2")}
+		for _, want := range []string{"‹1,2›", "typing replaces", "^U clear"} {
+			if view := m.View(plain, size[0], size[1]); !strings.Contains(view, want) {
+				t.Errorf("%v: no %q in\n%s", size, want, view)
+			}
+		}
+		m, _ = m.Update(keys.Press("end"))
+		if view := m.View(plain, size[0], size[1]); strings.Contains(view, "typing replaces") || strings.Contains(view, "‹") {
+			t.Errorf("%v: still selected:\n%s", size, view)
+		}
+	}
+}
+
+// A fault can be read to its end in a narrow terminal.
+func TestPromptBreaksItsFault(t *testing.T) {
+	const fault = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
+	for _, size := range bodies {
+		m, _ := modal.Prompt{Title: "x", Label: "a label", Check: func(string) error { return errors.New(fault) }}.Update(keys.Press("enter"))
+		view := m.View(plain, size[0], size[1])
+		check(t, view, size)
+		if !strings.Contains(view, "sixteen") || !strings.Contains(view, "enter accept") {
+			t.Errorf("%v:\n%s", size, view)
+		}
+	}
+}
+
 func TestMenuFindsWords(t *testing.T) {
 	m := modal.Menu{Items: []modal.Item{{Label: "write files", Note: "E"}, {Label: "delete", Off: true}, {Label: "sort"}}, Find: true}
 	if r := press(m, "s", "o", "enter"); r.Answer != 2 {

@@ -39,12 +39,35 @@ func (p Prompt) Hints() []keys.Binding {
 	return []keys.Binding{hint("accept", "enter"), hint("leave as it was", "esc"), hint("clear", "ctrl+u")}
 }
 
-// View draws the label over the line.
+// faultLines bounds how many lines say what is wrong.
+const faultLines = 4
+
+// View draws the label over the line; below it stands what is wrong with it, or
+// what typing does to it.
 func (p Prompt) View(t theme.Theme, w, h int) string {
-	foot := []string{p.Line.View(t, max(1, min(64, w-6)))}
-	if p.fault != "" || h >= 7 {
-		foot = append(foot, t.Bad.Paint(layout.Cut(p.fault, w-4, t.Glyphs.Ellipsis)))
+	iw := max(1, w-4)
+	foot := []string{p.Line.View(t, min(64, max(1, iw-2)))}
+	note, style := p.note(iw), t.Dim
+	if p.fault != "" {
+		note, style = t.Glyphs.Cross+" "+p.fault, t.Bad
 	}
-	foot = append(foot, t.Dim.Paint(firstFit(w-4, "enter accept   esc leave as it was", "enter accept  esc no")))
+	if note != "" || h >= 7 {
+		parts := layout.Wrap(note, iw)
+		if most := layout.Clamp(h-4, 1, faultLines); len(parts) > most {
+			parts = append(parts[:most-1:most-1], layout.Cut(parts[most-1]+t.Glyphs.Ellipsis, iw, t.Glyphs.Ellipsis))
+		}
+		for _, part := range parts {
+			foot = append(foot, style.Paint(part))
+		}
+	}
+	foot = append(foot, t.Dim.Paint(firstFit(iw, "enter accept   esc leave as it was   ^U clear", "enter accept  esc no  ^U clear")))
 	return box(t, p.Title, []string{p.Label, ""}, foot, 0, w, h)
+}
+
+// note says that the text is selected.
+func (p Prompt) note(w int) string {
+	if !p.Line.Selected() {
+		return ""
+	}
+	return firstFit(w, "typing replaces the text; arrows, end and backspace edit it", "typing replaces it, arrows edit it")
 }

@@ -18,7 +18,8 @@ type Panel struct {
 // either side.
 func Inner(w, h int) (int, int) { return max(0, w-4), max(0, h-2) }
 
-// View draws body inside a frame of exactly w x h cells. A frame that is too
+// View draws body inside a frame of exactly w x h cells; that of the focused
+// pane has lines of another form, seen without colours too. A frame that is too
 // small for its border shows the body alone.
 func (p Panel) View(t theme.Theme, body string, w, h int) string {
 	if w < 5 || h < 3 {
@@ -29,7 +30,8 @@ func (p Panel) View(t theme.Theme, body string, w, h int) string {
 		border = t.BorderFocus
 	}
 	iw, ih := Inner(w, h)
-	side := border.Paint(g.V)
+	frame := g.Frame(p.Focused)
+	side := border.Paint(frame.V)
 	var b strings.Builder
 	b.WriteString(p.top(t, border, w))
 	lines := strings.Split(layout.Fit(body, iw, ih), "\n")
@@ -42,12 +44,12 @@ func (p Panel) View(t theme.Theme, body string, w, h int) string {
 		b.WriteString(side + " " + line + " " + side)
 	}
 	b.WriteByte('\n')
-	b.WriteString(border.Paint(g.BottomLeft + strings.Repeat(g.H, w-2) + g.BottomRight))
+	b.WriteString(border.Paint(frame.BottomLeft + strings.Repeat(frame.H, w-2) + frame.BottomRight))
 	return b.String()
 }
 
 func (p Panel) top(t theme.Theme, border theme.Style, w int) string {
-	g := t.Glyphs
+	g, frame := t.Glyphs, t.Glyphs.Frame(p.Focused)
 	room := w - 2
 	title, note := "", ""
 	if p.Title != "" && room > 4 {
@@ -62,9 +64,9 @@ func (p Panel) top(t theme.Theme, border theme.Style, w int) string {
 		style = t.Accent
 	}
 	line := max(0, rest-layout.Width(note)-1)
-	end := g.TopRight
+	end := frame.TopRight
 	if rest >= 1 {
-		end = g.H + g.TopRight
+		end = frame.H + frame.TopRight
 	}
-	return border.Paint(g.TopLeft+g.H) + style.Paint(title) + border.Paint(strings.Repeat(g.H, line)) + t.Dim.Paint(note) + border.Paint(end)
+	return border.Paint(frame.TopLeft+frame.H) + style.Paint(title) + border.Paint(strings.Repeat(frame.H, line)) + t.Dim.Paint(note) + border.Paint(end)
 }

@@ -14,7 +14,8 @@ type Column struct {
 	Width     int  // least width in cells
 	Flex      int  // share of the width left over; 0: fixed
 	Right     bool // numbers
-	Drop      int  // columns with the largest Drop go first when room is short; 0: never
+	Drop      int  // columns with the largest Drop go first when room is short; 0: last of all
+	Keep      bool // says which row it is: on later sheets too where it leaves room, as the first column is
 }
 
 // Cell is a text with its style. A zero style takes the row's.

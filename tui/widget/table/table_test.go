@@ -2,6 +2,7 @@ package table_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -92,6 +93,50 @@ func TestCutCellsEndWithAnEllipsis(t *testing.T) {
 	for _, focused := range []bool{true, false} {
 		if text := tb.View(plain, 20, 4, focused); !strings.Contains(text, "abcde… 12…") || !strings.Contains(text, "abcdef 123") {
 			t.Errorf("cut without a sign:\n%s", text)
+		}
+	}
+}
+
+// Whatever the columns and the width, each column that fits beside the first is
+// whole on one of the sheets, and no sheet is wider than the table.
+func TestEveryColumnIsReached(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 3000 {
+		var tb table.Table
+		row := table.Row{ID: "1"}
+		for i := range 1 + rng.IntN(12) {
+			w := 1 + rng.IntN(12)
+			tb.Columns = append(tb.Columns, table.Column{ID: fmt.Sprint(i), Width: w, Drop: rng.IntN(4), Keep: rng.IntN(3) == 0, Flex: rng.IntN(2)})
+			row.Cells = append(row.Cells, table.Cell{Text: strings.Repeat(string(rune('a'+i)), w)})
+		}
+		tb.SetRows([]table.Row{row})
+		w := 4 + rng.IntN(60)
+		seen := ""
+		for tb.Sheet = range tb.Sheets(w) {
+			view := tb.View(plain, w, 2, false)
+			seen += view
+			if first := row.Cells[0].Text; len(first)+4 <= w && !strings.Contains(view, first) {
+				t.Fatalf("sheet %d of %+v in %d cells is without the first column", tb.Sheet, tb.Columns, w)
+			}
+		}
+		for _, c := range row.Cells {
+			if fits := len(row.Cells[0].Text)+1+len(c.Text) <= w-4; fits && !strings.Contains(seen, c.Text) {
+				t.Fatalf("%s of %+v is on no sheet of %d cells:\n%s", c.Text, tb.Columns, w, seen)
+			}
+		}
+	}
+}
+
+// What tells the rows apart stays beside the columns of later sheets.
+func TestKeptColumnsStay(t *testing.T) {
+	var tb table.Table
+	tb.Columns = []table.Column{{ID: "run", Title: "run", Width: 5}, {ID: "tp", Title: "tp", Width: 4, Keep: true}, {ID: "a", Title: "aaa", Width: 8}, {ID: "b", Title: "bbb", Width: 8, Drop: 1}, {ID: "c", Title: "ccc", Width: 8, Drop: 2}}
+	tb.SetRows(rows(1))
+	for i, want := range []string{"run tp aaa", "run tp bbb", "run tp ccc"} {
+		tb.Sheet = i
+		head, _, _ := strings.Cut(tb.View(plain, 24, 2, false), "\n")
+		if got := strings.Join(strings.Fields(head), " "); got != want {
+			t.Errorf("sheet %d shows %q, want %q", i, got, want)
 		}
 	}
 }

@@ -1,15 +1,14 @@
 package table
 
 import (
-	"slices"
 	"strings"
 
 	"boost-tui/tui/layout"
 	"boost-tui/tui/theme"
 )
 
-// gutter is the room before the first column: cursor, mark, sign and a blank.
-const gutter = 4
+// Gutter is the room before the first column: cursor, mark, sign and a blank.
+const Gutter = 4
 
 // View draws heading and rows in exactly w x h cells.
 func (t *Table) View(th theme.Theme, w, h int, focused bool) string {
@@ -24,7 +23,7 @@ func (t *Table) View(th theme.Theme, w, h int, focused bool) string {
 		lines = append(lines, th.Dim.Paint(t.heading(th, widths)))
 	}
 	if len(t.rows) == 0 && t.Empty != "" {
-		lines = append(lines, th.Dim.Paint(strings.Repeat(" ", min(w, gutter))+t.Empty))
+		lines = append(lines, th.Dim.Paint(strings.Repeat(" ", min(w, Gutter))+t.Empty))
 	}
 	for i := t.offset; i < len(t.rows) && len(lines) < h; i++ {
 		lines = append(lines, t.line(th, i, widths, w, focused))
@@ -42,54 +41,88 @@ func (t *Table) widths(w int) []int {
 // Sheets is how many sheets of columns a table of w cells has.
 func (t *Table) Sheets(w int) int { return len(t.sheets(w)) }
 
-// sheets lays the columns out until each that fits at all is on one of them.
-// The first column is on all.
+// sheets lays the columns out until each that fits beside the first is on one of
+// them. The first column is on all.
 func (t *Table) sheets(w int) (out [][]int) {
 	done := make([]bool, len(t.Columns))
-	for {
-		widths, more := t.sheet(w, done), false
+	for i := 1; i < len(done); i++ {
+		done[i] = t.least(0)+1+t.least(i) > w-Gutter // it will never fit
+	}
+	for first := true; ; first = false {
+		widths, more := t.sheet(w, done, first), false
 		fresh := false
-		for i := range widths {
-			if i > 0 && widths[i] > 0 {
+		for i := 1; i < len(widths); i++ {
+			if widths[i] > 0 && !done[i] {
 				fresh, done[i] = true, true
 			}
+			more = more || !done[i]
 		}
-		if len(out) > 0 && !fresh {
+		if !first && !fresh {
 			return out
 		}
 		out = append(out, widths)
-		for i := 1; i < len(done); i++ {
-			more = more || !done[i]
-		}
 		if !more {
 			return out
 		}
 	}
 }
 
-// sheet lays out the columns that are not done.
-func (t *Table) sheet(w int, done []bool) []int {
+// least is the least width of a column.
+func (t *Table) least(i int) int {
+	if i >= len(t.Columns) {
+		return 0
+	}
+	return max(t.Columns[i].Width, layout.Width(t.Columns[i].Title))
+}
+
+// sheet lays out the columns that are not done, and those that are kept.
+func (t *Table) sheet(w int, done []bool, first bool) []int {
 	out := make([]int, len(t.Columns))
-	first := !slices.Contains(done, true)
 	for i, c := range t.Columns {
-		if i == 0 || !done[i] {
-			out[i] = max(c.Width, layout.Width(c.Title))
+		if i == 0 || !done[i] || c.Keep && t.least(0)+1+t.least(i) <= w-Gutter {
+			out[i] = t.least(i)
 		}
 	}
-	room := w - gutter
+	room := w - Gutter
 	for t.sum(out) > room {
-		worst := -1
-		for i, c := range t.Columns {
-			// On later sheets nothing but the first column must stay.
-			if out[i] > 0 && i > 0 && (c.Drop > 0 || !first) && (worst < 0 || c.Drop >= t.Columns[worst].Drop) {
+		i := t.worst(out, done, first)
+		if i < 0 {
+			break
+		}
+		out[i] = 0
+	}
+	t.flex(out, room)
+	return out
+}
+
+// worst is the column that gives way next; -1: none. On the first sheet those
+// that must stay go last. On the later ones the last new one stays, or the sheet
+// would show nothing.
+func (t *Table) worst(out []int, done []bool, first bool) int {
+	worst, fresh, last, kept := -1, 0, -1, -1
+	for i, c := range t.Columns {
+		switch {
+		case i == 0 || out[i] == 0:
+		case done[i]:
+			kept = i
+		default:
+			fresh, last = fresh+1, i
+			if (c.Drop > 0 || !first) && (worst < 0 || c.Drop >= t.Columns[worst].Drop) {
 				worst = i
 			}
 		}
-		if worst < 0 {
-			break
-		}
-		out[worst] = 0
 	}
+	switch {
+	case worst >= 0 && (first || fresh > 1):
+		return worst
+	case kept >= 0:
+		return kept
+	}
+	return last
+}
+
+// flex gives the columns what is left of the room.
+func (t *Table) flex(out []int, room int) {
 	flex := 0
 	for i, c := range t.Columns {
 		if out[i] > 0 {
@@ -104,7 +137,6 @@ func (t *Table) sheet(w int, done []bool) []int {
 			left, flex = left-share, flex-c.Flex
 		}
 	}
-	return out
 }
 
 // sum is the width of all shown columns with one blank between them.
@@ -120,7 +152,7 @@ func (t *Table) sum(widths []int) int {
 
 func (t *Table) heading(th theme.Theme, widths []int) string {
 	var b strings.Builder
-	b.WriteString(strings.Repeat(" ", gutter))
+	b.WriteString(strings.Repeat(" ", Gutter))
 	for i, c := range t.Columns {
 		if widths[i] == 0 {
 			continue

@@ -1,0 +1,219 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"boost-tui/experiment"
+	"boost-tui/planner"
+	"boost-tui/runner"
+	"boost-tui/sweeps"
+	"boost-tui/sweeps/space"
+)
+
+// startFlags say what `sweep` does with the space that it is given.
+type startFlags struct {
+	dryRun, detach, fresh bool
+}
+
+func newSweep(a *app) *cobra.Command {
+	var f spaceFlags
+	var q queueFlags
+	var o startFlags
+	cmd := &cobra.Command{
+		Use: "sweep [FILE.toml]", Short: "Run many experiments: expand, prune, queue, measure", GroupID: groupWork,
+		Long: `Run every experiment of a space, one after another, and put them into one table with speed-ups over their own
+full-rank and vanilla twins. The space is a FILE (TOML, - for stdin), or axes on the command line, or both: the
+command line wins. The same command again goes on with what it left unfinished, whatever ended it; a run that is
+still alive is adopted, and none runs twice. Ctrl-C ends the run that is going on and keeps the rest for later.
+
+Keys of an experiment are set for all points as in boost-tui run.`,
+		Example: `  boost-tui sweep --axis scheme=vanilla,btp --axis tp=1,2 --axis rank=32,64 --twins --size tiny --steps 200
+  boost-tui sweep sizes.toml --dry-run
+  boost-tui sweep sizes.toml --detach`,
+		Args: cobra.MaximumNArgs(1),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return []string{"toml"}, cobra.ShellCompDirectiveFilterFileExt
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := someSpace(cmd, args); err != nil {
+				return err
+			}
+			file, err := f.file(args)
+			if err := errors.Join(err, usage(q.wrong())); err != nil {
+				return usage(err)
+			}
+			x, err := expand(cmd.Context(), &file.Spec)
+			if err != nil {
+				return err
+			}
+			if o.dryRun {
+				return a.dryRun(cmd.Context(), file, x, q.over(fileOptions(sweeps.DefaultOptions(), file)))
+			}
+			return a.startSweep(cmd.Context(), file, x, q, o)
+		},
+	}
+	cmd.Flags().SortFlags = false
+	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "print the points, what was pruned and why, and what it costs; start nothing")
+	cmd.Flags().BoolVar(&o.detach, "detach", false, "print the sweep's id and leave it to itself")
+	cmd.Flags().BoolVar(&o.fresh, "new", false, "another sweep, also where the same one is unfinished")
+	f.register(cmd, a.in)
+	q.register(cmd)
+	f.experiment.register(cmd)
+	cmd.Flags().Lookup("name").Usage = "what to call the sweep"
+	cmd.Flags().Lookup("tags").Usage = "words to find its runs by, separated by commas"
+	cmd.AddCommand(newSweepStatus(a), newSweepList(a), newSweepResults(a), newSweepPause(a), newSweepResume(a), newSweepGrow(a),
+		newSweepOrder(a), newSweepFirst(a), newSweepSkip(a), newSweepRetry(a), newSweepCancel(a))
+	return cmd
+}
+
+// someSpace refuses a command line that says no space, and names the command that a word which is no file was meant to be.
+func someSpace(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		if !cmd.Flags().Changed("axis") && !cmd.Flags().Changed("repeats") {
+			return usagef("a sweep needs axes: a FILE.toml, or --axis KEY=VALUES as in --axis tp=1,2; boost-tui sweep --help says more")
+		}
+		return nil
+	}
+	word := args[0]
+	if _, err := os.Stat(word); word == "-" || !errors.Is(err, fs.ErrNotExist) || strings.ContainsAny(word, "./") {
+		return nil
+	}
+	if word == "on" || word == "off" {
+		return usagef("there is no file %q; a switch takes its word behind =, as in --stop-slower=%s", word, word)
+	}
+	var names []string
+	for _, c := range cmd.Commands() {
+		names = append(names, c.Name())
+	}
+	return usagef("there is no file %q, and no command of that name; nearest: boost-tui sweep %s", word, experiment.Closest(word, names))
+}
+
+// expand spells the space out, on this machine. What is wrong with it is the user's input.
+func expand(ctx context.Context, s *space.Spec) (*space.Expansion, error) {
+	if err := absoluteSpace(s); err != nil {
+		return nil, err
+	}
+	x, err := space.Expand(ctx, *s, planner.ThisMachine())
+	var wrong *space.SpaceError
+	if errors.As(err, &wrong) {
+		return nil, usage(err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return x, checkSpaceData(x)
+}
+
+// absoluteSpace makes paths of data independent of the folder that the sweep is started in: it may go on elsewhere.
+func absoluteSpace(s *space.Spec) error {
+	absolute := func(path *string) error {
+		if *path == "" || *path == experiment.DataEmbedded {
+			return nil
+		}
+		abs, err := filepath.Abs(*path)
+		if err != nil {
+			return fmt.Errorf("data %s: %w", *path, err)
+		}
+		*path = abs
+		return nil
+	}
+	const key = "data"
+	for i := range s.Set {
+		if s.Set[i].Key == key {
+			if err := absolute(&s.Set[i].Value); err != nil {
+				return err
+			}
+		}
+	}
+	for _, axis := range s.Axes {
+		for k := range axis.Keys {
+			if axis.Keys[k] != key {
+				continue
+			}
+			for _, entry := range axis.Values {
+				if k < len(entry) {
+					if err := absolute(&entry[k]); err != nil {
+						return err
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// checkSpaceData opens every set of data that points name, once for each way in which it is read.
+func checkSpaceData(x *space.Expansion) error {
+	type reading struct {
+		data       string
+		vocab, seq int
+	}
+	if x.Base.Train.Data == experiment.DataEmbedded && !slices.Contains(x.Keys, "data") {
+		return nil
+	}
+	done := map[reading]bool{}
+	var errs []error
+	for _, p := range x.Points {
+		e, err := p.Experiment(x.Base)
+		if err != nil {
+			return err
+		}
+		r := reading{e.Train.Data, e.Model.Vocab, e.Step.Seq}
+		if done[r] {
+			continue
+		}
+		done[r] = true
+		if err := checkData(&e); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return usage(errors.Join(errs...))
+}
+
+// startSweep creates a sweep, or goes on with the unfinished one over the same space.
+func (a *app) startSweep(ctx context.Context, file space.File, x *space.Expansion, q queueFlags, o startFlags) error {
+	s, err := a.store()
+	if err != nil {
+		return err
+	}
+	sw, err := a.createOrFind(ctx, s, file, x, q, o)
+	if err != nil {
+		return a.noSweep(ctx, err)
+	}
+	if o.detach {
+		return a.spawnSweep(ctx, s, sw)
+	}
+	return a.lookAfter(ctx, s, sw)
+}
+
+// createOrFind gives the unfinished sweep over the same space, ready to go on, or a new one.
+func (a *app) createOrFind(ctx context.Context, s *runner.Store, file space.File, x *space.Expansion, q queueFlags, o startFlags) (*sweeps.Sweep, error) {
+	folder := sweeps.OpenFolder(s)
+	over := func(o sweeps.Options) sweeps.Options { return q.over(fileOptions(o, file)) }
+	var sw *sweeps.Sweep
+	var err error
+	made := true
+	if o.fresh {
+		sw, err = folder.Create(file, x, over(sweeps.DefaultOptions()), os.Args)
+	} else {
+		sw, made, err = folder.SameOrCreate(file, x, over(sweeps.DefaultOptions()), os.Args)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !made {
+		a.note("sweep %s goes on; --new makes another of the same space", sw.ID)
+		return sw, resume(ctx, sw, over)
+	}
+	a.note("sweep %s in %s: %s", sw.ID, sw.Dir, summary(x))
+	return sw, nil
+}

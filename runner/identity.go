@@ -1,0 +1,86 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"boost-tui/profiler/record"
+	"boost-tui/runner/protocol"
+)
+
+// StaleAfter is the age of a sign of life from which a process that cannot be looked at counts as dead.
+const StaleAfter = staleAfter
+
+// Self names this process, for files that say who looks after something.
+func Self() (Process, error) { return self() }
+
+// Alive reports whether the process lives; known is false for one of another machine or pid namespace, which
+// cannot be looked at from here.
+func (p Process) Alive() (alive, known bool) {
+	switch p.look(here()) {
+	case elsewhere:
+		return false, false
+	case dead:
+		return false, true
+	}
+	return true, true
+}
+
+// CheckID refuses what cannot be the id of a run: it becomes part of a path.
+func CheckID(id string) error { return checkID(id) }
+
+// CleanTo is Clean for another limit of runes.
+func CleanTo(s string, limit int) string { return clean(s, limit) }
+
+// Reserve is the content of a file that keeps room on a disk which fills up. Not zeros: a file system that compresses
+// or leaves holes would keep nothing.
+func Reserve(bytes int) []byte {
+	data := make([]byte, bytes)
+	for i := range data {
+		data[i] = byte(i*i>>3 ^ i)
+	}
+	return data
+}
+
+// NewFolder makes a folder directly under root, which is made when it is not there. The folder appears filled or not
+// at all, under the first name of newID that is free; what a killed process left of its own is removed by the next.
+func NewFolder(root string, newID func() (string, error), fill func(tmp string) error) (id string, err error) {
+	if err := os.MkdirAll(root, protocol.DirMode); err != nil {
+		return "", record.Explain(err)
+	}
+	me, err := self()
+	if err != nil {
+		return "", err
+	}
+	NewStore(root).tidy(me)
+	id, err = newFolder(root, me, fill, func(string) (string, error) { return newID() })
+	return id, record.Explain(err)
+}
+
+// newFolder fills a folder under a hidden name, which tells who made it, and then gives it the first free one of name.
+func newFolder(root string, me Process, fill func(tmp string) error, name func(tmp string) (string, error)) (id string, err error) {
+	tmp, err := os.MkdirTemp(root, newPrefix+me.mark()+"-")
+	if err != nil {
+		return "", err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(tmp))
+		}
+	}()
+	if err := fill(tmp); err != nil {
+		return "", err
+	}
+	for range createTries {
+		if id, err = name(tmp); err != nil {
+			return "", err
+		}
+		if err = renameNew(tmp, filepath.Join(root, id)); !errors.Is(err, fs.ErrExist) {
+			return id, err
+		}
+	}
+	return "", fmt.Errorf("no free id after %d tries", createTries)
+}

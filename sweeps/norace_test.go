@@ -1,0 +1,5 @@
+//go:build !race
+
+package sweeps
+
+const raceEnabled = false
