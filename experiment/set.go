@@ -39,6 +39,14 @@ func (k Key) Set(e *Experiment, value string) error { return k.set(e, value) }
 // Get is Experiment.Get for a key at hand.
 func (k Key) Get(e *Experiment) string { return k.get(e) }
 
+// Say is Get as people write it: none, where that is what an empty text means.
+func (k Key) Say(e *Experiment) string {
+	if v := k.get(e); v != "" || k.Kind != String || k.Default != none {
+		return v
+	}
+	return none
+}
+
 func unknownKey(key string) error {
 	return fmt.Errorf("key %q is unknown; nearest: %s", clip(key), closest(key, keyNames("*")))
 }

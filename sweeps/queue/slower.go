@@ -114,8 +114,8 @@ func perToken(s *steps, n int) []float64 {
 }
 
 // classOf tells experiments apart whose times per token cannot be set side by side: they train the same model but for its
-// variant and ranks, in the same precision, on as many devices of a kind.
+// variant and ranks, in the same precision, on as many devices of a kind that say as fast what they have to say to each other.
 func classOf(e experiment.Experiment) string {
 	m := e.Model
-	return fmt.Sprint(m.D, m.Layers, m.Heads, m.FF, m.Vocab, e.World(), e.Step.DType, e.Step.Device)
+	return fmt.Sprint(m.D, m.Layers, m.Heads, m.FF, m.Vocab, e.World(), e.Step.DType, e.Step.Device, e.Parallel.Link)
 }

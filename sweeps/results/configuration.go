@@ -24,9 +24,11 @@ type kind struct {
 	scheme        experiment.Scheme
 	tp, pp, dp    int
 	device, dtype string
+	link          string
+	recompute     string
 }
 
 func kindOf(e *experiment.Experiment) kind {
 	p := &e.Parallel
-	return kind{e.Model.Variant, p.Scheme, p.TP, p.PP, p.DP, e.Step.Device, e.Step.DType}
+	return kind{e.Model.Variant, p.Scheme, p.TP, p.PP, p.DP, e.Step.Device, e.Step.DType, p.Link, e.Step.Recompute}
 }

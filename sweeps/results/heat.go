@@ -127,12 +127,13 @@ func (h *Heat) sum(t *Table, m Metric) {
 
 // Notes say what the marks of cells mean, a sentence each; Combined stands beside them.
 func (h *Heat) Notes() []string {
-	var goesOn, ended, overlapped bool
+	var goesOn, ended, overlapped, emulated bool
 	for _, line := range h.Cells {
 		for _, c := range line {
 			goesOn = goesOn || c.Partial && !c.Unfinished
 			ended = ended || c.Unfinished
 			overlapped = overlapped || c.Overlapped
+			emulated = emulated || c.Emulated
 		}
 	}
 	var out []string
@@ -146,6 +147,9 @@ func (h *Heat) Notes() []string {
 	}
 	if overlapped {
 		out = append(out, signOverlapped+" Another run was at work beside one of the cell's, and slowed it: alone it would be better.")
+	}
+	if emulated {
+		out = append(out, experiment.EmulatedLink+": messages were slowed down, and the times are not this machine's.")
 	}
 	return out
 }

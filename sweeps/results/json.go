@@ -172,6 +172,7 @@ func (r *Row) MarshalJSON() ([]byte, error) {
 	if r.Err != nil {
 		o.add("error", r.Err.Error())
 	}
+	o.text(fieldLink, r.Link())
 	if r.Ranks > 0 {
 		o.add("ranks", r.Ranks)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"boost-tui/experiment"
 	"boost-tui/profiler/stats"
 	"boost-tui/sweeps"
 )
@@ -117,11 +118,16 @@ func (t *Table) bestLines() []string {
 			}
 			r := t.Rows[i]
 			var figures []string
+			emulated := false
 			for _, n := range names {
 				m, _ := MetricOf(n)
+				emulated = emulated || m.Marks(r).Emulated
 				if v, ok := m.Of(r); ok && !m.Marks(r).Partial { // a speed-up over a twin that did not finish is no best
 					figures = append(figures, m.Marks(r).On(m.Show(v)+" "+m.Title))
 				}
+			}
+			if emulated {
+				figures = append(figures, experiment.EmulatedLink)
 			}
 			parts = append(parts, fmt.Sprintf("%s %s (%s)", what, r.Label, strings.Join(figures, ", ")))
 		}
@@ -181,6 +187,7 @@ func (t *Table) Notes() []string {
 	say(n(func(r *Row) bool { return r.Partial && !r.Unfinished }), "… %s: a run goes on; figures are those so far, speed-ups without a verdict.")
 	say(n(func(r *Row) bool { return r.Unfinished }), "… %s: the run failed, was stopped or was cancelled; figures are those until then, speed-ups without a verdict. It is neither on the front nor among the best.")
 	say(n(func(r *Row) bool { return !r.Partial && some(r, func(v *Versus) bool { return v.Partial }) }), "… %s: a twin has not done all of its work; speed-ups over it have no verdict.")
+	say(n(func(r *Row) bool { return r.Link() != "" }), experiment.EmulatedLink+": the messages of %s were slowed down; the times are not this machine's.")
 	if keys := t.differs(); len(keys) > 0 {
 		out = append(out, "≠ Not comparable with the twin, which differs in "+strings.Join(keys, ", ")+": no verdict.")
 	}

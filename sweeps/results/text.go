@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"boost-tui/experiment"
 	"boost-tui/runner"
 	"boost-tui/sweeps"
 )
@@ -19,7 +20,10 @@ type column struct {
 // columns in their order. front says which rows are on the Pareto front.
 func (t *Table) columns(front map[int]bool) []column {
 	out := []column{{heading{"", true, 95}, func(i int, r *Row) string { return r.signs(front[i]) }}}
-	shown := slices.Clone(t.Axes)
+	if t.emulated() { // before anything that is measured
+		out = append(out, column{heading{experiment.EmulatedLink, true, 101}, func(_ int, r *Row) string { return orUnknown(r.Link()) }})
+	}
+	shown := slices.DeleteFunc(slices.Clone(t.Axes), func(key string) bool { return key == "link" && t.emulated() })
 	for _, k := range []string{"variant", "scheme", "tp"} { // what tells schemes apart, also where it is no axis
 		if !slices.Contains(shown, k) {
 			shown = append(shown, k)
@@ -27,7 +31,7 @@ func (t *Table) columns(front map[int]bool) []column {
 	}
 	for n, key := range shown {
 		worth := 100 - n
-		if n >= len(t.Axes) {
+		if !slices.Contains(t.Axes, key) {
 			worth = 35
 		}
 		out = append(out, column{heading{key, !t.numeric(key), worth}, func(_ int, r *Row) string { v, _ := r.key(key); return orUnknown(v.Text) }})
@@ -56,6 +60,11 @@ func (t *Table) columns(front map[int]bool) []column {
 		metric("loss_last", 70), metric(Loss, 34), metric(PeakMemory, 65), metric("tokens_per_second", 50), metric(TimePerToken, 32),
 		metric("comm", 33), metric("comm_bytes_per_step", 31),
 		column{heading{"run", true, 30}, func(_ int, r *Row) string { return orUnknown(r.Run) }})
+}
+
+// emulated reports whether messages of a row are slowed down to an emulated link.
+func (t *Table) emulated() bool {
+	return slices.ContainsFunc(t.Rows, func(r *Row) bool { return r.Link() != "" })
 }
 
 // signs stand at the beginning of a row and hold for all of its figures.

@@ -27,9 +27,11 @@ const (
 	fieldPartial    = "partial"
 	fieldUnfinished = "unfinished"
 	fieldOverlapped = "overlapped" // how many runs slowed it
+
+	fieldLink = "emulated_link" // that its messages were slowed down to
 )
 
-var plainFields = []string{fieldRun, fieldPoint, fieldLabel, fieldState, fieldCause, fieldTwin, fieldPartial, fieldUnfinished, fieldOverlapped}
+var plainFields = []string{fieldRun, fieldPoint, fieldLabel, fieldState, fieldCause, fieldTwin, fieldPartial, fieldUnfinished, fieldOverlapped, fieldLink}
 
 // always are the keys that every row shows, whether they are axes or not.
 var always = []string{"variant", "scheme", "tp", "rank", "size"}
@@ -48,6 +50,8 @@ func (r *Row) Field(name string) (Value, bool) {
 		return Value{Text: string(r.Status)}, true
 	case fieldCause:
 		return Value{Text: r.Cause}, true
+	case fieldLink:
+		return Value{Text: r.Link()}, true
 	case fieldTwin:
 		return Value{Text: onOff(r.Twin)}, true
 	case fieldPartial:
@@ -100,7 +104,7 @@ func (r *Row) key(name string) (Value, bool) {
 }
 
 func valueOf(k experiment.Key, e *experiment.Experiment) Value {
-	v := Value{Text: k.Get(e)}
+	v := Value{Text: k.Say(e)}
 	if k.Kind == experiment.Int || k.Kind == experiment.Float {
 		if n, err := strconv.ParseFloat(v.Text, 64); err == nil {
 			v.Number, v.IsNum = n, true

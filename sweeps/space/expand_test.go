@@ -107,6 +107,18 @@ func TestExpand(t *testing.T) {
 		{"twins need not meet constraints", []string{"rank=16,32"}, nil, Spec{Twins: true, Constraints: []string{"rank > 16"}}, 2, 0, 0, 1, "full; vanilla rank 32; btp rank 32"},
 		{"twins that cannot run", []string{"scheme=vanilla"}, []string{"heads=2", "tp=4"}, Spec{Twins: true}, 1, 0, 1, 0, "cola vanilla"},
 		{"twins open what is the variant's", []string{"rank=16"}, []string{"keep-silu=off", "rank-attn=8", "scheme=vanilla"}, Spec{Twins: true}, 1, 0, 0, 0, "full keep-silu on; rank 16"},
+		{"variants and their twins", []string{"variant=lax,loro,relora,sltrain"}, nil, Spec{Twins: true}, 4, 0, 0, 0,
+			"full; lax vanilla; loro vanilla; lax btp; loro btp; relora; sltrain"},
+		{"what is one variant's", []string{"variant=lax,loro", "lax-gate=vector,dense", "loro-every=7,9"}, []string{"scheme=btp"}, Spec{Twins: true}, 8, 4, 0, 0,
+			"full; lax vanilla lax-gate vector; lax vanilla lax-gate dense; loro vanilla loro-every 7; loro vanilla loro-every 9; lax btp lax-gate vector; lax btp lax-gate dense; loro btp loro-every 7; loro btp loro-every 9"},
+		{"dimensions", []string{"dp=1,2", "pp=1,2", "zero=0,1"}, []string{"accumulate=2"}, Spec{Twins: true}, 8, 0, 2, 0,
+			"full dp 1 pp 1 zero 0; vanilla dp 1 pp 1 zero 0; full dp 1 pp 2 zero 0; vanilla dp 1 pp 2 zero 0; full dp 2 pp 1 zero 0; vanilla dp 2 pp 1 zero 0; " +
+				"full dp 2 pp 1 zero 1; vanilla dp 2 pp 1 zero 1; full dp 2 pp 2 zero 0; vanilla dp 2 pp 2 zero 0; full dp 2 pp 2 zero 1; vanilla dp 2 pp 2 zero 1; " +
+				"btp dp 1 pp 1 zero 0; btp dp 1 pp 2 zero 0; btp dp 2 pp 1 zero 0; btp dp 2 pp 1 zero 1; btp dp 2 pp 2 zero 0; btp dp 2 pp 2 zero 1"},
+		{"recomputation and a link", []string{"recompute=none,low-rank", "link=none,bw=1GB/s,bw=1000MB/s"}, []string{"tp=2", "scheme=btp"}, Spec{Twins: true}, 6, 2, 0, 0,
+			"full recompute none link none; vanilla recompute none link none; full recompute none link bw=1GB/s; vanilla recompute none link bw=1GB/s; vanilla recompute low-rank link none; " +
+				"vanilla recompute low-rank link bw=1GB/s; btp recompute none link none; btp recompute none link bw=1GB/s; btp recompute low-rank link none; btp recompute low-rank link bw=1GB/s"},
+		{"links in conditions", []string{"tp=1,2", "link=none,bw=1GB/s if tp > 1"}, nil, Spec{Constraints: []string{"link != 'none' or tp == 1"}}, 3, 0, 0, 1, "tp 1; tp 2 link bw=1GB/s"},
 		{"an overridden setting", []string{"tp=1,2"}, []string{"tp=4"}, Spec{}, 2, 0, 0, 0, "tp 1; tp 2"},
 	} {
 		s := spec(t, tc.axes, tc.set...)

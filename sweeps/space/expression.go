@@ -43,7 +43,7 @@ func nameOf(key string) string { return strings.ReplaceAll(key, "-", "_") }
 
 // typed is a key's value as expressions see it: numbers as numbers, switches as true and false, else text.
 func typed(k experiment.Key, e *experiment.Experiment) any {
-	text := k.Get(e)
+	text := k.Say(e)
 	switch k.Kind {
 	case experiment.Int:
 		n, _ := strconv.Atoi(text) // open: 0, as for the rank of a full variant

@@ -92,7 +92,7 @@ func (n *namer) tail(e *experiment.Experiment, set []Assign, mine int) string {
 		if a.Key != "size" {
 			words = append(words, a.Key)
 		}
-		words = append(words, k.Get(e))
+		words = append(words, k.Say(e))
 	}
 	return strings.Join(words, " ")
 }

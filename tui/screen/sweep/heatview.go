@@ -3,8 +3,10 @@ package sweep
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
+	"boost-tui/experiment"
 	"boost-tui/sweeps/results"
 	"boost-tui/tui/chart"
 	"boost-tui/tui/format"
@@ -57,8 +59,18 @@ func (m *Model) heatFoot(t theme.Theme, w, n int) []string {
 	for _, text := range m.seen.unsureLegend(t) {
 		add(t.Warn, text)
 	}
+	if emulated(m.seen.grid) {
+		add(t.Warn, experiment.EmulatedLink+": these are not this machine's times")
+	}
 	add(t.Dim, layout.Clean(m.seen.grid.Combined))
 	return out[:layout.Clamp(n, 0, len(out))]
+}
+
+// emulated reports whether figures of a map were taken beside an emulated link.
+func emulated(g *results.Heat) bool {
+	return slices.ContainsFunc(g.Cells, func(line []results.Cell) bool {
+		return slices.ContainsFunc(line, func(c results.Cell) bool { return c.Emulated })
+	})
 }
 
 // filterCells is how much of a filter the status line shows.

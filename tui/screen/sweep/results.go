@@ -130,7 +130,8 @@ func keyText(r *results.Row, key string) string {
 	case "size":
 		return r.Size
 	}
-	return r.Experiment.Get(key)
+	v, _ := r.Field(key)
+	return v.Text
 }
 
 // marksOf are P for a point of the Pareto front and * for the best of its size.

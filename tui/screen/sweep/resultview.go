@@ -2,9 +2,11 @@ package sweep
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
+	"boost-tui/experiment"
 	"boost-tui/sweeps/results"
 	"boost-tui/tui/format"
 	"boost-tui/tui/layout"
@@ -29,6 +31,9 @@ func (m *Model) resultsPane(t theme.Theme, r layout.Rect) string {
 		title = "Results: Pareto front"
 	case onlyBest:
 		title = "Results: best per size"
+	}
+	if slices.ContainsFunc(m.seen.rows, func(r *results.Row) bool { return r.Link() != "" }) {
+		title += ", " + experiment.EmulatedLink
 	}
 	return panel.Panel{Title: title, Note: m.resultNote(t, w, w-layout.Width(title)-8), Focused: m.focus == paneResults}.View(t, body, r.W, r.H)
 }
