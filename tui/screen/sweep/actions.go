@@ -61,7 +61,9 @@ func (m *Model) took(in acted) tea.Cmd {
 	}
 	var show tea.Cmd
 	if in.show != "" && in.show != m.shown.id {
+		at := m.cursor
 		show = m.choose(in.show)
+		m.shown.cursor = at
 	} else if m.shown.id != "" {
 		show = m.watch()
 	}

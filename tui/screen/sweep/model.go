@@ -45,7 +45,7 @@ type Model struct {
 
 	draft   draft
 	fresh   draft // the new sweep, while another one is shown
-	history []draft
+	history []edited
 	cursor  cursor
 
 	count       counted

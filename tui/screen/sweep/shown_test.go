@@ -76,8 +76,7 @@ func TestRunANewSweep(t *testing.T) {
 	}
 	has(t, d.Text(), "Queue", "vanilla tp 2", "running")
 	// An edit of its grid makes it larger.
-	d.Press("shift+tab", "j")
-	d.Press("enter", "ctrl+u")
+	d.Press("shift+tab", "enter") // the cursor is on tp as before
 	d.Type("1,2,4")
 	d.Press("enter")
 	d.Advance(time.Second)
