@@ -140,7 +140,7 @@ func (s sweeper) grow() {
 	s.Keys("y")
 	s.WaitFor("… btp tp 2 rank 16", patience)
 	s.Keys("K")
-	s.WaitFor("the whole sweep", patience)
+	s.WaitFor("whole sweep", patience)
 	s.Keys("y")
 	s.WaitFor("14 of 14", enough)
 }

@@ -44,7 +44,8 @@ type Model struct {
 	tables struct{ common, grid, queue, results, heat table }
 
 	draft   draft
-	fresh   draft // the new sweep, while another one is shown
+	fresh   draft  // the new sweep, while another one is shown
+	begun   *draft // the one that was started last: it is no longer being made
 	history []edited
 	cursor  cursor
 

@@ -33,7 +33,7 @@ type shown struct {
 	grown  *draft // the grid of the last session, until the sweep is read
 	have   map[string]bool
 	cursor cursor // where it was in the grid that the sweep was made from
-	chosen look // axes and figure of the heat map as they were chosen for this sweep
+	chosen look   // axes and figure of the heat map as they were chosen for this sweep
 }
 
 func (s *shown) state() *sweeps.State {
