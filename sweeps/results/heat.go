@@ -153,7 +153,7 @@ func (h *Heat) Notes() []string {
 // differ notes axes in which rows of one cell differ.
 func (h *Heat) differ(t *Table, rows []int) {
 	for _, a := range t.Axes {
-		if a == h.X || a == h.Y || a == "seed" || slices.Contains(h.Over, a) {
+		if a == h.X || a == h.Y || a == keySeed || slices.Contains(h.Over, a) {
 			continue
 		}
 		for _, i := range rows {

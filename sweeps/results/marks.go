@@ -13,6 +13,7 @@ type Marks struct {
 
 // Signs of marks, as text shows them.
 const (
+	signFront      = "*"
 	signPartial    = "…"
 	signOverlapped = "!"
 )

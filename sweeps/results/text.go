@@ -19,13 +19,7 @@ type column struct {
 // columns in their order. front says which rows are on the Pareto front.
 func (t *Table) columns(front map[int]bool) []column {
 	out := []column{{heading{"", true, 95}, func(i int, r *Row) string { return r.signs(front[i]) }}}
-	shown := slices.Clone(t.Axes)
-	for _, k := range []string{"variant", "scheme", "tp"} { // what tells schemes apart, also where it is no axis
-		if !slices.Contains(shown, k) {
-			shown = append(shown, k)
-		}
-	}
-	for n, key := range shown {
+	for n, key := range t.shownKeys() {
 		worth := 100 - n
 		if n >= len(t.Axes) {
 			worth = 35
@@ -58,19 +52,35 @@ func (t *Table) columns(front map[int]bool) []column {
 		column{heading{"run", true, 30}, func(_ int, r *Row) string { return orUnknown(r.Run) }})
 }
 
+// shownKeys are the axes, and what tells schemes apart also where it is no axis.
+func (t *Table) shownKeys() []string {
+	out := slices.Clone(t.Axes)
+	for _, k := range []string{"variant", "scheme", "tp"} {
+		if !slices.Contains(out, k) {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
 // signs stand at the beginning of a row and hold for all of its figures.
 func (r *Row) signs(onFront bool) string {
+	if r.Figures.ID == "" {
+		return signs(Marks{}, onFront)
+	}
+	return signs(r.Marks(), onFront)
+}
+
+func signs(k Marks, onFront bool) string {
 	s := ""
 	if onFront {
-		s = "*"
+		s = signFront
 	}
-	if k := r.Marks(); r.Figures.ID != "" {
-		if k.Overlapped {
-			s += signOverlapped
-		}
-		if k.Partial {
-			s += signPartial
-		}
+	if k.Overlapped {
+		s += signOverlapped
+	}
+	if k.Partial {
+		s += signPartial
 	}
 	return s
 }
