@@ -56,7 +56,7 @@ Keys of an experiment are set for all points as in boost-tui run.`,
 				return err
 			}
 			if o.dryRun {
-				return a.dryRun(cmd.Context(), file, x, q.over(fileOptions(sweeps.DefaultOptions(), file)))
+				return a.dryRun(cmd.Context(), file, x, q.over(sweeps.DefaultOptions().With(file.Options)))
 			}
 			return a.startSweep(cmd.Context(), file, x, q, o)
 		},
@@ -198,7 +198,7 @@ func (a *app) startSweep(ctx context.Context, file space.File, x *space.Expansio
 // createOrFind gives the unfinished sweep over the same space, ready to go on, or a new one.
 func (a *app) createOrFind(ctx context.Context, s *runner.Store, file space.File, x *space.Expansion, q queueFlags, o startFlags) (*sweeps.Sweep, error) {
 	folder := sweeps.OpenFolder(s)
-	over := func(o sweeps.Options) sweeps.Options { return q.over(fileOptions(o, file)) }
+	over := func(o sweeps.Options) sweeps.Options { return q.over(o.With(file.Options)) }
 	var sw *sweeps.Sweep
 	var err error
 	made := true

@@ -36,11 +36,7 @@ speed-ups over its own full-rank and vanilla twins, loss, memory, bytes. It can 
 			if err := f.wrong(a.json); err != nil {
 				return usage(err)
 			}
-			s, sw, err := a.findSweep(cmd.Context(), args)
-			if err != nil {
-				return err
-			}
-			st, err := sw.Load(cmd.Context())
+			s, _, st, err := a.loadSweep(cmd.Context(), args)
 			if err != nil {
 				return err
 			}
