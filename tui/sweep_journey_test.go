@@ -53,6 +53,8 @@ func (s sweeper) build() {
 	s.axis("tp", "1..3")
 	s.axis("rank", "32..128*2")
 	s.Keys("w")
+	s.fill("only if", `shceme != "full-rank"`)
+	s.WaitFor("nearest: scheme", patience) // the dialog stays open, and ^U empties its line
 	s.fill("only if", `scheme != "full-rank"`)
 	s.pick("b", "which key", "steps")
 	s.fill("steps of every point", "12")

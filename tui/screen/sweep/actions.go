@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -88,10 +89,16 @@ func (m *Model) askExport(string) tea.Cmd {
 	if id == "" {
 		return warn("no sweep is shown: s chooses one")
 	}
+	check := func(s string) error {
+		if strings.TrimSpace(s) == "" {
+			return errors.New("say a folder")
+		}
+		return nil
+	}
 	to := filepath.Join("exports", m.now().Format("2006-01-02T15-04-05"))
-	return m.open(modal.Prompt{Title: "Export sweep " + m.sweepName(), Label: "one row per run with every axis and metric as CSV, and the table as Markdown, into a folder", Line: input.New(to)}, func(answer any) tea.Cmd {
+	return m.open(modal.Prompt{Title: "Export sweep " + m.sweepName(), Label: "one row per run with every axis and metric as CSV, and the table as Markdown, into a folder", Line: input.New(to), Check: check}, func(answer any) tea.Cmd {
 		to, ok := answer.(string)
-		if !ok || strings.TrimSpace(to) == "" {
+		if !ok {
 			return nil
 		}
 		if !filepath.IsAbs(to) {
