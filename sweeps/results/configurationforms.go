@@ -13,8 +13,8 @@ import (
 	"boost-tui/sweeps"
 )
 
-// note says what the rows are.
-const configurationNote = "A row is a configuration: the medians over its repeats that have done their work, and of their step times the least and the most."
+// configurationNote says what the rows are.
+const configurationNote = "A row is a configuration: the medians over its repeats that have done their work, and of their step times the least and the most. The verdict of a speed-up is what all repeats say, ~ where they differ."
 
 func (c *Configurations) notes() []string {
 	return append([]string{configurationNote}, c.table.Notes()...)

@@ -145,7 +145,7 @@ func (h *Heat) Notes() []string {
 		out = append(out, signPartial+" A run failed, was stopped or was cancelled: the value until then. No finished run of the cell has one.")
 	}
 	if overlapped {
-		out = append(out, signOverlapped+" Another run was at work beside one of the cell's, and slowed it: alone it would be better.")
+		out = append(out, signOverlapped+" Another run was at work on the machine beside one of the cell's, or beside its twin: times are too long.")
 	}
 	return out
 }
