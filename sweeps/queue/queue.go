@@ -30,6 +30,8 @@ type Options struct {
 	Prepare   func(experiment.Experiment) (experiment.Experiment, runner.LaunchOptions, error)
 	Interrupt Interrupt
 	Notify    func(Event) // of what happens, from the goroutine of Run; nil: nobody is told
+	// others replaces othersShare in tests.
+	others func(runDir string) (share float64, known bool)
 }
 
 // Event is something that happened to a sweep.
@@ -98,7 +100,7 @@ func sit(ctx context.Context, s *sweeps.Sweep, o Options, do func(*engine) error
 		return err
 	}
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
-	e := &engine{o: o, sweep: s, hold: hold, follow: s.Follow(), work: work, live: map[string]*attempt{}, ends: make(chan ended), paces: map[string]paced{}, unsettled: map[string]bool{}}
+	e := &engine{o: o, sweep: s, hold: hold, follow: s.Follow(), work: work, live: map[string]*attempt{}, ends: make(chan ended), paces: map[string]*paced{}, noted: map[string]bool{}, unsettled: map[string]bool{}}
 	err = do(e)
 	if err != nil && ctx.Err() == nil && (errors.Is(err, sweeps.ErrLost) || errors.Is(err, sweeps.ErrDeleted)) {
 		err = errors.Join(err, e.disown())
@@ -125,8 +127,9 @@ type engine struct {
 	next   *preparation // of the point that is to come
 	halted error        // why nothing more is started, where the journal could not be told
 	memory memory
-	judged time.Time        // when the rules looked last
-	paces  map[string]paced // of finished points
+	judged time.Time         // when the rules looked last
+	paces  map[string]*paced // of finished runs
+	noted  map[string]bool   // what noteOnce has said
 
 	unsettled map[string]bool // points whose run's end cannot be made final: left to the next sitting
 }
