@@ -107,6 +107,7 @@ func sit(ctx context.Context, s *sweeps.Sweep, o Options, do func(*engine) error
 	}
 	stop()
 	e.wait()
+	_ = o.Runs.Unfurnish() // else whoever creates a run next removes it
 	// A sweep that is gone, or another's, cannot be given back.
 	return errors.Join(err, hold.Release())
 }
@@ -180,10 +181,10 @@ func (e *engine) turn(ctx context.Context) (idle bool, err error) {
 	if e.st.PauseNow {
 		e.endAll(pausedReason)
 	}
-	e.judge()
 	if err := e.fill(ctx); err != nil {
 		return false, err
 	}
+	e.judge()
 	if len(e.live) > 0 || e.wants() && ctx.Err() == nil {
 		return false, nil
 	}
