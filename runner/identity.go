@@ -56,24 +56,31 @@ func NewFolder(root string, newID func() (string, error), fill func(tmp string) 
 		return "", err
 	}
 	NewStore(root).tidy(me)
-	id, err = newFolder(root, me, fill, func(string) (string, error) { return newID() })
+	tmp, err := makeFolder(root, me, fill)
+	if err == nil {
+		id, err = placeFolder(root, tmp, func(string) (string, error) { return newID() })
+	}
 	return id, record.Explain(err)
 }
 
-// newFolder fills a folder under a hidden name, which tells who made it, and then gives it the first free one of name.
-func newFolder(root string, me Process, fill func(tmp string) error, name func(tmp string) (string, error)) (id string, err error) {
-	tmp, err := os.MkdirTemp(root, newPrefix+me.mark()+"-")
-	if err != nil {
+// makeFolder makes a folder under a hidden name that tells who made it, and fills it.
+func makeFolder(root string, me Process, fill func(tmp string) error) (tmp string, err error) {
+	if tmp, err = os.MkdirTemp(root, newPrefix+me.mark()+"-"); err != nil {
 		return "", err
 	}
+	if err := fill(tmp); err != nil {
+		return "", errors.Join(err, os.RemoveAll(tmp))
+	}
+	return tmp, nil
+}
+
+// placeFolder gives a folder that is filled the first free one of the names that name draws.
+func placeFolder(root, tmp string, name func(tmp string) (string, error)) (id string, err error) {
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, os.RemoveAll(tmp))
 		}
 	}()
-	if err := fill(tmp); err != nil {
-		return "", err
-	}
 	for range createTries {
 		if id, err = name(tmp); err != nil {
 			return "", err

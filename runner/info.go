@@ -7,13 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
+	"boost-tui/internal/parallel"
 	"boost-tui/profiler/record"
 	"boost-tui/runner/protocol"
 )
@@ -62,19 +61,7 @@ func (s *Store) List(ctx context.Context) ([]Info, []error) {
 	}
 	infos := make([]Info, len(ids))
 	me, now := here(), time.Now()
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(len(ids), runtime.GOMAXPROCS(0)) {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			for i := next.Add(1) - 1; i < int64(len(ids)) && ctx.Err() == nil; i = next.Add(1) - 1 {
-				infos[i] = s.info(ids[i], me, now)
-			}
-		}()
-	}
-	wg.Wait()
-	if err := ctx.Err(); err != nil {
+	if err := parallel.Each(ctx, len(ids), func(i int) { infos[i] = s.info(ids[i], me, now) }); err != nil {
 		return nil, []error{fmt.Errorf("list the runs of %s: %w", s.Root, err)}
 	}
 	s.cache.keep(ids)

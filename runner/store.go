@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"boost-tui/experiment"
@@ -26,6 +27,7 @@ type Store struct {
 	Root    string // absolute
 	cache   cache
 	program program
+	ahead   ahead
 }
 
 // NewStore is the store in a folder, which is made when the first run is.
@@ -62,7 +64,6 @@ func (s *Store) Create(e experiment.Experiment, o CreateOptions) (Run, string, e
 	if err != nil {
 		return Run{}, "", err
 	}
-	s.tidy(me)
 	if o.After, err = s.before(o.After); err != nil {
 		return Run{}, "", err
 	}
@@ -110,40 +111,24 @@ func absoluteData(t *experiment.Train) (err error) {
 	return nil
 }
 
-// build prepares the directory under a hidden name and then gives it its own.
-func (s *Store) build(r *Run) (dir string, err error) {
-	id, err := newFolder(s.Root, r.Launcher, r.furnish, func(tmp string) (string, error) {
-		id, err := newID(r.Created, r.Experiment)
-		if err != nil {
+// describe draws an id for the run and writes into its directory what the run is. A run that waits for another one says so
+// before it has its name.
+func (r *Run) describe(tmp string) (string, error) {
+	if r.After != "" {
+		if err := protocol.WriteFile(filepath.Join(tmp, protocol.WaitingFile), []byte(r.After+"\n")); err != nil {
 			return "", err
 		}
-		r.ID = id
-		data, err := json.MarshalIndent(r, "", " ")
-		if err != nil {
-			return "", fmt.Errorf("encode %s: %w", protocol.RunFile, err)
-		}
-		return id, protocol.WriteFile(filepath.Join(tmp, protocol.RunFile), append(data, '\n'))
-	})
+	}
+	id, err := newID(r.Created, r.Experiment)
 	if err != nil {
 		return "", err
 	}
-	return s.Dir(id), nil
-}
-
-// furnish puts into a new run's directory whatever does not depend on its id.
-func (r *Run) furnish(tmp string) error {
-	for _, sub := range []string{"steps", "health", "timeline", "log", filepath.Base(protocol.ExitDir(""))} {
-		if err := os.Mkdir(filepath.Join(tmp, sub), protocol.DirMode); err != nil {
-			return err
-		}
+	r.ID = id
+	data, err := json.MarshalIndent(r, "", " ")
+	if err != nil {
+		return "", fmt.Errorf("encode %s: %w", protocol.RunFile, err)
 	}
-	if err := protocol.WriteFile(filepath.Join(tmp, protocol.ReserveFile), Reserve(reserveBytes)); err != nil {
-		return err
-	}
-	if r.After == "" {
-		return nil
-	}
-	return protocol.WriteFile(filepath.Join(tmp, protocol.WaitingFile), []byte(r.After+"\n"))
+	return id, protocol.WriteFile(filepath.Join(tmp, protocol.RunFile), append(data, '\n'))
 }
 
 // renameNew renames without replacing; where the file system cannot promise that, a name that exists is refused first.
@@ -230,8 +215,8 @@ func userName() string {
 	return fmt.Sprintf("uid %d", os.Getuid())
 }
 
-// cpuName is the processor's name, empty where the kernel does not tell.
-func cpuName() string {
+// cpuName is the processor's name, empty where the kernel does not tell. A machine of many cores takes long to tell.
+var cpuName = sync.OnceValue(func() string {
 	data, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {
 		return ""
@@ -242,4 +227,4 @@ func cpuName() string {
 		}
 	}
 	return ""
-}
+})

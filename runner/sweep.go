@@ -6,11 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"runtime"
-	"sync"
-	"sync/atomic"
 	"time"
 
+	"boost-tui/internal/parallel"
 	"boost-tui/runner/protocol"
 )
 
@@ -44,19 +42,7 @@ func (s *Store) OfSweep(ctx context.Context, sweep string) ([]Info, error) {
 		return nil, err
 	}
 	mine := make([]bool, len(ids))
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(len(ids), runtime.GOMAXPROCS(0)) {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			for i := next.Add(1) - 1; i < int64(len(ids)) && ctx.Err() == nil; i = next.Add(1) - 1 {
-				mine[i] = sweepOf(s.Dir(ids[i])) == sweep
-			}
-		}()
-	}
-	wg.Wait()
-	if err := ctx.Err(); err != nil {
+	if err := parallel.Each(ctx, len(ids), func(i int) { mine[i] = sweepOf(s.Dir(ids[i])) == sweep }); err != nil {
 		return nil, fmt.Errorf("look for the runs of sweep %s: %w", sweep, err)
 	}
 	var infos []Info

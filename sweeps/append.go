@@ -105,7 +105,7 @@ func (j *journal) end() error {
 	return j.write([]byte{'\n'})
 }
 
-// append writes one line with one write and waits until it is on the disk.
+// append writes one line with one write, and waits until it is on the disk where it must be.
 func (j *journal) append(l *line) error {
 	l.T = time.Now().UnixNano()
 	data, err := l.encode()
@@ -117,6 +117,9 @@ func (j *journal) append(l *line) error {
 	}
 	if err := j.write(data); err != nil {
 		return err
+	}
+	if !l.lasting() {
+		return nil
 	}
 	if err := j.f.Sync(); err != nil { // the line stands, but may not survive a power failure
 		return fmt.Errorf("append to %s: %w", j.f.Name(), full(bare(err)))

@@ -179,15 +179,32 @@ func (f *Folder) SameOrCreate(file space.File, x *space.Expansion, o Options, ar
 }
 
 // Same finds the newest sweep of this user that was planned from the same space (space.Spec.Key) and is not finished.
+// One that cannot be read and may be it is an error: were it taken for absent, its points would run a second time.
 func (f *Folder) Same(key string) (*Sweep, bool, error) {
 	infos, errs := f.List(context.Background())
+	var unread error
 	for _, in := range slices.Backward(infos) {
-		if s := f.sweep(in.ID); in.Phase != PhaseFinished && slices.Contains(in.Keys, key) && s.owned() == nil {
+		s := f.sweep(in.ID)
+		switch {
+		case s.owned() != nil:
+		case in.Err != nil && unread == nil && s.maybe(key):
+			unread = fmt.Errorf("sweep %s may be the same and cannot be read: %w; mend it, or say --new for another sweep", in.ID, in.Err)
+		case in.Err == nil && in.Phase != PhaseFinished && slices.Contains(in.Keys, key):
 			return s, true, nil
 		}
 	}
 	if len(infos) == 0 && len(errs) > 0 { // nothing could be read: the sweep may be there all the same
 		return nil, false, errors.Join(errs...)
 	}
-	return nil, false, nil
+	return nil, false, unread
+}
+
+// maybe reports whether the sweep may have been planned from a space, as far as its copy for people tells.
+func (s *Sweep) maybe(key string) bool {
+	data, err := protocol.ReadFile(filepath.Join(s.Dir, TOMLFile), maxPlanBytes)
+	if err != nil {
+		return true
+	}
+	file, err := space.ParseTOML(data, TOMLFile)
+	return err != nil || file.Spec.Key() == key
 }

@@ -58,6 +58,18 @@ type line struct {
 	Ended   int64           `json:"ended,omitempty"` // Unix nanoseconds; 0: when the line was written
 }
 
+// lasting reports whether the line must be on the disk before anything else happens. What became of an attempt that
+// began need not: its run's own record says it as well, so that after a power failure it is written down anew from there.
+// And the next line that must be there takes those before it along. Waiting for a disk that is busy is most of what stands
+// between two runs.
+func (l *line) lasting() bool {
+	switch l.K {
+	case kindRun, kindAdopt, kindEnd, kindNote:
+		return false
+	}
+	return true
+}
+
 // encode is the line with its newline.
 func (l *line) encode() ([]byte, error) {
 	data, err := json.Marshal(l)

@@ -1,15 +1,14 @@
 package sweeps
 
 import (
+	"boost-tui/internal/parallel"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -40,19 +39,7 @@ func (f *Folder) List(ctx context.Context) ([]Info, []error) {
 		return nil, []error{err}
 	}
 	infos := make([]Info, len(ids))
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(len(ids), runtime.GOMAXPROCS(0)) {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			for i := next.Add(1) - 1; i < int64(len(ids)) && ctx.Err() == nil; i = next.Add(1) - 1 {
-				infos[i] = f.info(ctx, ids[i])
-			}
-		}()
-	}
-	wg.Wait()
-	if err := ctx.Err(); err != nil {
+	if err := parallel.Each(ctx, len(ids), func(i int) { infos[i] = f.info(ctx, ids[i]) }); err != nil {
 		return nil, []error{fmt.Errorf("list the sweeps of %s: %w", f.Root, err)}
 	}
 	f.cache.keep(ids)

@@ -205,6 +205,25 @@ func TestListFindSame(t *testing.T) {
 	}
 }
 
+// A sweep that cannot be read at the moment is not absent: its points must not run a second time.
+func TestSameUnreadable(t *testing.T) {
+	folder := OpenFolder(runner.NewStore(t.TempDir()))
+	s, err := folder.Create(file("one"), expansion(2, "a"), DefaultOptions(), nil)
+	must(t, err)
+	plan := filepath.Join(s.Dir, planFile(0))
+	must(t, os.Rename(plan, plan+".away"))
+	if _, ok, err := folder.Same(file("one").Spec.Key()); ok || err == nil || !strings.Contains(err.Error(), s.ID) {
+		t.Fatal("taken for absent", ok, err)
+	}
+	if _, ok, err := folder.Same("x"); ok || err != nil {
+		t.Fatal("stands in the way of another space", ok, err)
+	}
+	must(t, os.Rename(plan+".away", plan))
+	if got, ok, err := folder.Same(file("one").Spec.Key()); err != nil || !ok || got.ID != s.ID {
+		t.Fatal(got, ok, err)
+	}
+}
+
 func BenchmarkLoad10000(b *testing.B) {
 	s := create(b, 10_000)
 	f, err := os.OpenFile(filepath.Join(s.Dir, JournalFile), os.O_WRONLY|os.O_APPEND, 0)

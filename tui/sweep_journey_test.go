@@ -53,6 +53,8 @@ func (s sweeper) build() {
 	s.axis("tp", "1..3")
 	s.axis("rank", "32..128*2")
 	s.Keys("w")
+	s.fill("only if", `shceme != "full-rank"`)
+	s.WaitFor("nearest: scheme", patience) // the dialog stays open, and ^U empties its line
 	s.fill("only if", `scheme != "full-rank"`)
 	s.pick("b", "which key", "steps")
 	s.fill("steps of every point", "12")
@@ -140,7 +142,7 @@ func (s sweeper) grow() {
 	s.Keys("y")
 	s.WaitFor("… btp tp 2 rank 16", patience)
 	s.Keys("K")
-	s.WaitFor("the whole sweep", patience)
+	s.WaitFor("whole sweep", patience)
 	s.Keys("y")
 	s.WaitFor("14 of 14", enough)
 }

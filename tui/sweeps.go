@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -72,22 +73,47 @@ func (s *sweepStore) Cost(ctx context.Context, x *space.Expansion, o sweeps.Opti
 func (s *sweepStore) List(ctx context.Context) ([]screen.SweepInfo, []error) {
 	infos, errs := s.folder.List(ctx)
 	var out []screen.SweepInfo
-	for _, in := range infos {
-		if in.Err != nil {
-			continue // it is among the errors
+	for i := range infos {
+		if infos[i].Err == nil { // else it is among the errors
+			out = append(out, sweepInfo(&infos[i]))
 		}
-		open := in.Counts[sweeps.Queued] + in.Counts[sweeps.Running]
-		out = append(out, screen.SweepInfo{ID: in.ID, Name: in.Name, Created: in.Created, Phase: in.Phase, Over: in.Points - open, Total: in.Points})
 	}
 	return out, errs
 }
 
-func (s *sweepStore) Create(_ context.Context, f space.File, x *space.Expansion, o sweeps.Options) (string, error) {
-	sweep, err := s.folder.Create(f, x, o, os.Args)
-	if err != nil {
-		return "", err
+func sweepInfo(in *sweeps.Info) screen.SweepInfo {
+	open := in.Counts[sweeps.Queued] + in.Counts[sweeps.Running]
+	return screen.SweepInfo{ID: in.ID, Name: in.Name, Created: in.Created, Phase: in.Phase, Over: in.Points - open, Total: in.Points}
+}
+
+func (s *sweepStore) Same(ctx context.Context, spec space.Spec) (screen.SweepInfo, bool, error) {
+	infos, errs := s.folder.List(ctx)
+	key := spec.Key()
+	var over *sweeps.Info
+	for i := range slices.Backward(infos) {
+		in := &infos[i]
+		if in.Err != nil || !slices.Contains(in.Keys, key) {
+			continue
+		}
+		if in.Phase != sweeps.PhaseFinished {
+			return sweepInfo(in), true, nil
+		}
+		if over == nil {
+			over = in
+		}
 	}
-	return sweep.ID, nil
+	if over != nil {
+		return sweepInfo(over), true, nil
+	}
+	return screen.SweepInfo{}, false, errors.Join(errs...)
+}
+
+func (s *sweepStore) Create(_ context.Context, f space.File, x *space.Expansion, o sweeps.Options) (id string, made bool, err error) {
+	sweep, made, err := s.folder.SameOrCreate(f, x, o, os.Args)
+	if err != nil {
+		return "", false, err
+	}
+	return sweep.ID, made, nil
 }
 
 // startAgain is how long a program that looks after a sweep may be on its way

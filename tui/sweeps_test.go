@@ -40,9 +40,20 @@ func TestSweepStore(t *testing.T) {
 	if e, err := s.Cost(ctx, x, sweeps.DefaultOptions()); err != nil || e.Seconds != nil {
 		t.Errorf("a cost without any measured run: %+v, %v", e, err)
 	}
-	id, err := s.Create(ctx, file, x, sweeps.DefaultOptions())
-	if err != nil {
-		t.Fatal(err)
+	if _, ok, err := s.Same(ctx, file.Spec); ok || err != nil {
+		t.Errorf("a sweep of a space that has none: %v", err)
+	}
+	id, made, err := s.Create(ctx, file, x, sweeps.DefaultOptions())
+	if err != nil || !made {
+		t.Fatal(made, err)
+	}
+	// Another terminal that asks for the same finds it.
+	other := tui.NewSweepStore(store, "")
+	if again, made, err := other.Create(ctx, file, x, sweeps.DefaultOptions()); err != nil || made || again != id {
+		t.Errorf("created twice: %s and %s, %v", id, again, err)
+	}
+	if in, ok, err := other.Same(ctx, file.Spec); err != nil || !ok || in.ID != id || in.Phase == sweeps.PhaseFinished || in.Total != 2 {
+		t.Errorf("the same is %+v, %v, %v", in, ok, err)
 	}
 	if err := s.Start(ctx, id); err == nil {
 		t.Error("a program that is not there was started")
@@ -99,6 +110,17 @@ func TestSweepStore(t *testing.T) {
 	if err := s.End(ctx, id, nil); err != nil {
 		t.Errorf("ended twice: %v", err)
 	}
+	// A finished sweep is told, and another one made beside it.
+	if in, ok, err := s.Same(ctx, file.Spec); err != nil || !ok || in.ID != id || in.Phase != sweeps.PhaseFinished {
+		t.Errorf("the same is %+v, %v, %v", in, ok, err)
+	}
+	another, made, err := s.Create(ctx, file, x, sweeps.DefaultOptions())
+	if err != nil || !made || another == id {
+		t.Errorf("beside a finished one: %s, %v, %v", another, made, err)
+	}
+	if in, _, _ := s.Same(ctx, file.Spec); in.ID != another {
+		t.Errorf("the same is %s, not the one that is not finished", in.ID)
+	}
 }
 
 func TestSweepExport(t *testing.T) {
@@ -109,7 +131,7 @@ func TestSweepExport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	id, err := s.Create(ctx, file, x, sweeps.DefaultOptions())
+	id, _, err := s.Create(ctx, file, x, sweeps.DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -145,12 +145,15 @@ func (p program) resultsInEveryForm(table sweepTable) {
 	for _, c := range []struct{ args, want string }{
 		{"", "btp"}, {"--sort vs_full", "btp"}, {"--markdown", "| "}, {"--filter scheme=btp", "btp"}, {"--heat tp,rank", "64"},
 		{"--heat tp,rank --metric vs_full --filter scheme=btp", "64"}, {"--pareto", "tp"}, {"--best", "tp"},
+		{"--sort tok/s", "btp"}, {"--heat tp,rank --metric tok/s", "64"}, {"--filter tok/s>0", "btp"},
+		{"--by configuration", "least .. most"}, {"--by configuration --best --sort vs_full", "runs"}, {"--by configuration --csv", "step_time_least"},
+		{"--by configuration --markdown", "| runs"}, {"--by configuration --json", `"configurations":`},
 	} {
 		if r := p.want(exitOK, append([]string{"sweep", "results"}, strings.Fields(c.args)...)...); !strings.Contains(r.stdout, c.want) {
 			t.Errorf("results %s lack %q:\n%s", c.args, c.want, r.stdout)
 		}
 	}
-	for _, args := range []string{"--sort nothing", "--heat tp,nothing", "--filter nothing=1", "--heat tp,rank --metric nothing"} {
+	for _, args := range []string{"--sort nothing", "--heat tp,nothing", "--filter nothing=1", "--by configuration --sort seed", "--heat tp,rank --metric nothing"} {
 		if r := p.run(append([]string{"sweep", "results"}, strings.Fields(args)...)...); r.code != exitUsage || r.stdout != "" {
 			t.Errorf("results %s: exit %d, %s%s", args, r.code, r.stdout, r.err)
 		}

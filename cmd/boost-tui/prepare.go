@@ -73,11 +73,7 @@ func checkData(e *experiment.Experiment) error {
 		if *value == "" {
 			continue
 		}
-		if _, err := os.Lstat(*value); err == nil && *value != experiment.DataEmbedded { // one name, whatever signs are in it
-			*value = experiment.FormatData([]experiment.DataPart{{Path: *value, Weight: 1}})
-		}
-		var err error
-		if *value, err = experiment.AbsoluteData(*value); err != nil {
+		if err := absoluteData(value); err != nil {
 			return err
 		}
 	}
@@ -86,6 +82,15 @@ func checkData(e *experiment.Experiment) error {
 		return err
 	}
 	return t.Close()
+}
+
+// absoluteData makes the paths of data independent of the folder that they were said in.
+func absoluteData(value *string) (err error) {
+	if _, err := os.Lstat(*value); err == nil && *value != experiment.DataEmbedded { // one name, whatever signs are in it
+		*value = experiment.FormatData([]experiment.DataPart{{Path: *value, Weight: 1}})
+	}
+	*value, err = experiment.AbsoluteData(*value)
+	return err
 }
 
 // launchOptions are what a run's record keeps of the plan and of the program.

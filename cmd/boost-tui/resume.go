@@ -95,14 +95,9 @@ func (c checks) start(e *experiment.Experiment) error {
 	if *from == "" {
 		return nil
 	}
-	path, err := filepath.Abs(*from)
+	path, err := c.startOf(*from)
 	if err != nil {
-		return err
-	}
-	if st, err := os.Stat(path); err != nil || st.IsDir() {
-		if path, _, err = c.findCheckpoint(*from); err != nil {
-			return fmt.Errorf("init-from %s: %w", *from, err)
-		}
+		return fmt.Errorf("init-from %s: %w", *from, err)
 	}
 	src, err := weights.Open(path)
 	if err == nil {
@@ -113,6 +108,19 @@ func (c checks) start(e *experiment.Experiment) error {
 	}
 	*from = path
 	return nil
+}
+
+// startOf is the file or the checkpoint's folder that a value of init-from means.
+func (c checks) startOf(from string) (string, error) {
+	path, err := filepath.Abs(from)
+	if err != nil {
+		return "", err
+	}
+	if st, err := os.Stat(path); err == nil && !st.IsDir() {
+		return path, nil
+	}
+	path, _, err = c.findCheckpoint(from)
+	return path, err
 }
 
 // resume replaces what an experiment resumes by the folder of the checkpoint, and says whether it fits.

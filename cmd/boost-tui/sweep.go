@@ -3,17 +3,13 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"boost-tui/experiment"
-	"boost-tui/planner"
 	"boost-tui/runner"
 	"boost-tui/sweeps"
 	"boost-tui/sweeps/space"
@@ -51,12 +47,12 @@ Keys of an experiment are set for all points as in boost-tui run.`,
 			if err := errors.Join(err, usage(q.wrong())); err != nil {
 				return usage(err)
 			}
-			x, err := expand(cmd.Context(), &file.Spec)
+			x, err := a.expand(cmd.Context(), &file.Spec)
 			if err != nil {
 				return err
 			}
 			if o.dryRun {
-				return a.dryRun(cmd.Context(), file, x, q.over(fileOptions(sweeps.DefaultOptions(), file)))
+				return a.dryRun(cmd.Context(), file, x, q.over(sweeps.DefaultOptions().With(file.Options)))
 			}
 			return a.startSweep(cmd.Context(), file, x, q, o)
 		},
@@ -65,7 +61,7 @@ Keys of an experiment are set for all points as in boost-tui run.`,
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "print the points, what was pruned and why, and what it costs; start nothing")
 	cmd.Flags().BoolVar(&o.detach, "detach", false, "print the sweep's id and leave it to itself")
 	cmd.Flags().BoolVar(&o.fresh, "new", false, "another sweep, also where the same one is unfinished")
-	f.register(cmd, a.in)
+	f.register(cmd, a)
 	q.register(cmd)
 	f.experiment.register(cmd)
 	cmd.Flags().Lookup("name").Usage = "what to call the sweep"
@@ -97,88 +93,6 @@ func someSpace(cmd *cobra.Command, args []string) error {
 	return usagef("there is no file %q, and no command of that name; nearest: boost-tui sweep %s", word, experiment.Closest(word, names))
 }
 
-// expand spells the space out, on this machine. What is wrong with it is the user's input.
-func expand(ctx context.Context, s *space.Spec) (*space.Expansion, error) {
-	if err := absoluteSpace(s); err != nil {
-		return nil, err
-	}
-	x, err := space.Expand(ctx, *s, planner.ThisMachine())
-	var wrong *space.SpaceError
-	if errors.As(err, &wrong) {
-		return nil, usage(err)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return x, checkSpaceData(x)
-}
-
-// absoluteSpace makes paths of data independent of the folder that the sweep is started in: it may go on elsewhere.
-func absoluteSpace(s *space.Spec) error {
-	absolute := func(path *string) error {
-		if *path == "" || *path == experiment.DataEmbedded {
-			return nil
-		}
-		abs, err := filepath.Abs(*path)
-		if err != nil {
-			return fmt.Errorf("data %s: %w", *path, err)
-		}
-		*path = abs
-		return nil
-	}
-	const key = "data"
-	for i := range s.Set {
-		if s.Set[i].Key == key {
-			if err := absolute(&s.Set[i].Value); err != nil {
-				return err
-			}
-		}
-	}
-	for _, axis := range s.Axes {
-		for k := range axis.Keys {
-			if axis.Keys[k] != key {
-				continue
-			}
-			for _, entry := range axis.Values {
-				if k < len(entry) {
-					if err := absolute(&entry[k]); err != nil {
-						return err
-					}
-				}
-			}
-		}
-	}
-	return nil
-}
-
-// checkSpaceData opens every set of data that points name, once for each way in which it is read.
-func checkSpaceData(x *space.Expansion) error {
-	type reading struct {
-		data       string
-		vocab, seq int
-	}
-	if x.Base.Train.Data == experiment.DataEmbedded && !slices.Contains(x.Keys, "data") {
-		return nil
-	}
-	done := map[reading]bool{}
-	var errs []error
-	for _, p := range x.Points {
-		e, err := p.Experiment(x.Base)
-		if err != nil {
-			return err
-		}
-		r := reading{e.Train.Data, e.Model.Vocab, e.Step.Seq}
-		if done[r] {
-			continue
-		}
-		done[r] = true
-		if err := checkData(&e); err != nil {
-			errs = append(errs, err)
-		}
-	}
-	return usage(errors.Join(errs...))
-}
-
 // startSweep creates a sweep, or goes on with the unfinished one over the same space.
 func (a *app) startSweep(ctx context.Context, file space.File, x *space.Expansion, q queueFlags, o startFlags) error {
 	s, err := a.store()
@@ -198,7 +112,7 @@ func (a *app) startSweep(ctx context.Context, file space.File, x *space.Expansio
 // createOrFind gives the unfinished sweep over the same space, ready to go on, or a new one.
 func (a *app) createOrFind(ctx context.Context, s *runner.Store, file space.File, x *space.Expansion, q queueFlags, o startFlags) (*sweeps.Sweep, error) {
 	folder := sweeps.OpenFolder(s)
-	over := func(o sweeps.Options) sweeps.Options { return q.over(fileOptions(o, file)) }
+	over := func(o sweeps.Options) sweeps.Options { return q.over(o.With(file.Options)) }
 	var sw *sweeps.Sweep
 	var err error
 	made := true

@@ -64,6 +64,8 @@ func TestSweepRefusesAtOnceAndSaysWhy(t *testing.T) {
 		{[]string{"results", "--csv", "--markdown"}, []string{"use one of them"}},
 		{[]string{"results", "--heat", "tp"}, []string{"two axes"}},
 		{[]string{"results", "--metric", "loss"}, []string{"--heat"}},
+		{[]string{"results", "--by", "seed"}, []string{`--by "seed"`, "configuration"}},
+		{[]string{"results", "--by", "configuration", "--heat", "tp,rank"}, []string{"leave out --by"}},
 		{[]string{"results", "--filter", "nothing=1"}, []string{`--filter "nothing=1"`, "vs_full"}},
 		{[]string{"results", "--filter", "tp>many", "--filter", "btp >"}, []string{"needs a number", "no field", "btp"}},
 		{[]string{"order", "fastest"}, []string{"cheapest"}},

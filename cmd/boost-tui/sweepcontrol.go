@@ -87,11 +87,7 @@ func newSweepCancel(a *app) *cobra.Command {
 what runs is cancelled. It asks nothing, and returns when all of that is over. What was measured stays, and boost-tui sweep
 retry queues points again.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, sw, err := a.findSweep(cmd.Context(), args[:1])
-			if err != nil {
-				return err
-			}
-			st, err := sw.Load(cmd.Context())
+			s, sw, st, err := a.loadSweep(cmd.Context(), args[:1])
 			if err != nil {
 				return err
 			}
@@ -150,11 +146,7 @@ func (a *app) onPoints(use, short, long string, least int, do func(*sweeps.Sweep
 
 // ask does something to a sweep and says what it is then.
 func (a *app) ask(cmd *cobra.Command, args []string, do func(*sweeps.Sweep, *sweeps.State) error) error {
-	s, sw, err := a.findSweep(cmd.Context(), args)
-	if err != nil {
-		return err
-	}
-	st, err := sw.Load(cmd.Context())
+	s, sw, st, err := a.loadSweep(cmd.Context(), args)
 	if err != nil {
 		return err
 	}

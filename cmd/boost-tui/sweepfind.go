@@ -38,6 +38,16 @@ func (a *app) findSweep(ctx context.Context, args []string) (*runner.Store, *swe
 	return s, sw, err
 }
 
+// loadSweep is findSweep that reads the sweep, too.
+func (a *app) loadSweep(ctx context.Context, args []string) (*runner.Store, *sweeps.Sweep, *sweeps.State, error) {
+	s, sw, err := a.findSweep(ctx, args)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	st, err := sw.Load(ctx)
+	return s, sw, st, err
+}
+
 // findPoints gives the ids of the points that the user named.
 func findPoints(st *sweeps.State, names []string) ([]string, error) {
 	var ids []string
@@ -73,11 +83,7 @@ func (a *app) completePoints(cmd *cobra.Command, given []string, prefix string) 
 	if len(given) == 0 {
 		return a.completeSweeps(cmd, given, prefix)
 	}
-	_, sw, err := a.findSweep(cmd.Context(), given[:1])
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	st, err := sw.Load(cmd.Context())
+	_, _, st, err := a.loadSweep(cmd.Context(), given[:1])
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}

@@ -96,7 +96,7 @@ func (a *app) grow(ctx context.Context, sw *sweeps.Sweep, axes []space.Axis) err
 			return usage(err)
 		}
 	}
-	x, err := expand(ctx, &file.Spec)
+	x, err := a.expand(ctx, &file.Spec)
 	if err != nil {
 		return err
 	}

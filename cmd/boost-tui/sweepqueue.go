@@ -51,9 +51,7 @@ func (q *queueFlags) over(o sweeps.Options) sweeps.Options {
 	set("max-device-hours", func() { o.MaxDeviceHours = q.hours })
 	set("max-failures", func() { o.MaxFailures = q.failures })
 	set("retries", func() { o.Retries = q.again })
-	take(&o.StopDiverged, q.stopDiverged)
-	take(&o.StopSlower, q.stopSlower)
-	return o
+	return o.With(space.FileOptions{StopDiverged: q.stopDiverged, StopSlower: q.stopSlower})
 }
 
 // wrong names all values of the command line that no queue takes, each with its flag.
@@ -68,25 +66,4 @@ func (q *queueFlags) wrong() error {
 		errs = append(errs, fmt.Errorf("--%w", err)) // each begins with the name
 	}
 	return errors.Join(errs...)
-}
-
-// fileOptions puts what a sweep's file says of its queue over other options.
-func fileOptions(o sweeps.Options, f space.File) sweeps.Options {
-	said := f.Options
-	take(&o.Order, said.Order)
-	take(&o.AtOnce, said.AtOnce)
-	take(&o.MaxTime, said.MaxTime)
-	take(&o.MaxDeviceHours, said.MaxDeviceHours)
-	take(&o.MaxFailures, said.MaxFailures)
-	take(&o.Retries, said.Retries)
-	take(&o.StopDiverged, said.StopDiverged)
-	take(&o.StopSlower, said.StopSlower)
-	return o
-}
-
-// take sets a value where one is said.
-func take[T any](to, said *T) {
-	if said != nil {
-		*to = *said
-	}
 }

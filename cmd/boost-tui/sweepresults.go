@@ -4,15 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"boost-tui/runner"
 	"boost-tui/runner/protocol"
 	"boost-tui/sweeps/results"
 )
@@ -20,6 +19,7 @@ import (
 // resultFlags say which part of a sweep's results is wanted, and in which form.
 type resultFlags struct {
 	sort, heat, metric, to string
+	by                     string
 	filter                 []string
 	reverse, pareto, best  bool
 	csv, markdown, force   bool
@@ -31,16 +31,12 @@ func newSweepResults(a *app) *cobra.Command {
 		Use: "results [ID]", Short: "Print the table of a sweep", Args: cobra.MaximumNArgs(1), ValidArgsFunction: a.completeSweeps,
 		Long: `Print a row for each point of a sweep (the latest, where none is named): its axes, its state, step time with its interval,
 speed-ups over its own full-rank and vanilla twins, loss, memory, bytes. It can be asked for while the sweep runs.`,
-		Example: "  boost-tui sweep results --sort vs_full\n  boost-tui sweep results --filter scheme=btp --heat tp,rank --metric vs_full\n  boost-tui sweep results --csv --to sweep.csv",
+		Example: "  boost-tui sweep results --sort vs_full\n  boost-tui sweep results --filter scheme=btp --heat tp,rank --metric vs_full\n  boost-tui sweep results --by configuration\n  boost-tui sweep results --csv --to sweep.csv",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.wrong(a.json); err != nil {
 				return usage(err)
 			}
-			s, sw, err := a.findSweep(cmd.Context(), args)
-			if err != nil {
-				return err
-			}
-			st, err := sw.Load(cmd.Context())
+			s, _, st, err := a.loadSweep(cmd.Context(), args)
 			if err != nil {
 				return err
 			}
@@ -61,6 +57,7 @@ speed-ups over its own full-rank and vanilla twins, loss, memory, bytes. It can 
 	flags.StringArrayVar(&f.filter, "filter", nil, "only rows that meet this `LINE`, as behind / on the screen, repeatable: btp tp>=2, scheme!=vanilla, vs_full>1.2, -state:failed")
 	flags.BoolVar(&f.pareto, "pareto", false, "only points that no other beats in step time, memory and loss at once")
 	flags.BoolVar(&f.best, "best", false, "only what stands out of each size: the fastest, the lowest loss, the least memory")
+	flags.StringVar(&f.by, "by", byPoint, "a row for each `WHAT`: "+byPoint+", or "+byConfiguration+" (the medians of its repeats, their spread, and the speed-up that they share)")
 	flags.StringVar(&f.heat, "heat", "", "lay a metric over two axes: `X,Y`")
 	flags.StringVar(&f.metric, "metric", results.StepTime, "`COLUMN` of the heat map, by its name or as the table heads it")
 	flags.BoolVar(&f.csv, "csv", false, "one row per run, every axis and metric a column")
@@ -81,6 +78,8 @@ func (f resultFlags) wrong(asJSON bool) error {
 	bad(f.csv && f.markdown || f.csv && asJSON || f.markdown && asJSON, "--csv, --markdown and --json are different forms: use one of them")
 	bad(f.heat != "" && (f.csv || f.markdown), "a heat map is text, or --json: leave out --csv and --markdown")
 	bad(f.heat != "" && strings.Count(f.heat, ",") != 1, fmt.Sprintf("--heat %q: want two axes, as in --heat tp,rank", f.heat))
+	bad(f.by != byPoint && f.by != byConfiguration, fmt.Sprintf("--by %q: want %s or %s", f.by, byPoint, byConfiguration))
+	bad(f.by == byConfiguration && f.heat != "", "a heat map puts repeats together by itself: leave out --by")
 	bad(f.metric != results.StepTime && f.heat == "", "--metric says what a heat map shows: add --heat X,Y")
 	bad(f.reverse && f.sort == "", "--reverse is for --sort COLUMN")
 	bad(f.force && f.to == "", "--force is for --to FILE")
@@ -91,6 +90,12 @@ func (f resultFlags) wrong(asJSON bool) error {
 	}
 	return errors.Join(errs...)
 }
+
+// What a row is for --by.
+const (
+	byPoint         = "point"
+	byConfiguration = "configuration"
+)
 
 // part is what of the table was asked for.
 func (f resultFlags) part(t *results.Table) (*results.Table, error) {
@@ -107,26 +112,35 @@ func (f resultFlags) part(t *results.Table) (*results.Table, error) {
 	if f.best {
 		var keep []int
 		for _, b := range t.BestPerSize() {
-			keep = append(keep, b.Fastest, b.LowestLoss, b.LeastMemory)
+			for _, i := range []int{b.Fastest, b.LowestLoss, b.LeastMemory} {
+				if i >= 0 && f.by == byConfiguration {
+					keep = append(keep, t.Repeats(i)...)
+				} else if i >= 0 {
+					keep = append(keep, i)
+				}
+			}
 		}
 		t = rows(t, keep)
 	}
-	if f.sort != "" {
-		m, err := results.MetricOf(f.sort)
-		if err := t.Sort(f.sort, err == nil && m.Higher != f.reverse || err != nil && f.reverse); err != nil {
+	if f.sort != "" && f.by != byConfiguration {
+		if err := t.Sort(f.sort, f.falling()); err != nil {
 			return nil, fmt.Errorf("--%w", err)
 		}
 	}
 	return t, nil
 }
 
-// rows is the table with these of its rows alone; -1 is none.
+// falling reports whether the best of what is sorted by are the highest, or the lowest where the order is reversed.
+func (f resultFlags) falling() bool {
+	m, err := results.MetricOf(f.sort)
+	return err == nil && m.Higher != f.reverse || err != nil && f.reverse
+}
+
+// rows is the table with these of its rows alone.
 func rows(t *results.Table, keep []int) *results.Table {
 	kept := map[*results.Row]bool{}
 	for _, i := range keep {
-		if i >= 0 {
-			kept[t.Rows[i]] = true
-		}
+		kept[t.Rows[i]] = true
 	}
 	return t.Filter(func(r *results.Row) bool { return kept[r] })
 }
@@ -149,7 +163,6 @@ func (a *app) printResults(t *results.Table, f resultFlags) error {
 // resultText is the table in the form that was asked for.
 func (a *app) resultText(t *results.Table, f resultFlags) ([]byte, error) {
 	var text bytes.Buffer
-	var err error
 	switch {
 	case f.heat != "":
 		x, y, _ := strings.Cut(f.heat, ",")
@@ -160,9 +173,31 @@ func (a *app) resultText(t *results.Table, f resultFlags) ([]byte, error) {
 		if a.json {
 			return jsonText(h)
 		}
-		if err := heatText(&text, h); err != nil {
-			return nil, err
+		err = heatText(&text, h)
+		return text.Bytes(), err
+	case f.by == byConfiguration:
+		c := t.Configurations()
+		if f.sort != "" {
+			if err := c.Sort(f.sort, f.falling()); err != nil {
+				return nil, usage(fmt.Errorf("--%w", err))
+			}
 		}
+		return a.tableText(c, f)
+	}
+	return a.tableText(t, f)
+}
+
+// written is a table in all its forms.
+type written interface {
+	CSV(io.Writer) error
+	Markdown(io.Writer) error
+	Text(w io.Writer, width int) error
+}
+
+func (a *app) tableText(t written, f resultFlags) ([]byte, error) {
+	var text bytes.Buffer
+	var err error
+	switch {
 	case a.json:
 		return jsonText(t)
 	case f.csv:
@@ -211,51 +246,4 @@ func (a *app) toFile(path string, data []byte, force bool) error {
 		return a.printJSON(exported{[]string{path}})
 	}
 	return a.print("%s\n", path)
-}
-
-// heatText draws a heat map: a line for each value of y.
-func heatText(out *bytes.Buffer, h *results.Heat) error {
-	m, err := results.MetricOf(h.Metric)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "%s, %s\n", m.Title, h.Combined)
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "%s \\ %s", h.Y, h.X)
-	for _, x := range h.XValues {
-		fmt.Fprintf(w, "\t%s", orDash(x))
-	}
-	fmt.Fprintln(w)
-	for i, line := range h.Cells {
-		fmt.Fprint(w, orDash(h.YValues[i]))
-		for _, c := range line {
-			fmt.Fprintf(w, "\t%s", cellText(m, c))
-		}
-		fmt.Fprintln(w)
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	for _, note := range h.Notes() {
-		fmt.Fprintln(out, note)
-	}
-	return nil
-}
-
-// cellText is the value of a cell, or why it has none.
-func cellText(m results.Metric, c results.Cell) string {
-	switch {
-	case c.State == results.CellNone:
-		return "."
-	case c.State != results.CellMeasured:
-		return string(c.State)
-	}
-	return c.Marks.On(m.Show(c.Value))
-}
-
-func orDash(text string) string {
-	if text == "" {
-		return "-"
-	}
-	return runner.Clean(text)
 }

@@ -22,11 +22,12 @@ type spaceFlags struct {
 	constraints []string
 	repeats     int
 	twins       *bool
+	resumed     func(*experimentFlags, string) (experiment.Experiment, error) // app.resumed
 }
 
 // register adds the flags to a command.
-func (f *spaceFlags) register(cmd *cobra.Command, in io.Reader) {
-	f.in, f.experiment.in = in, in
+func (f *spaceFlags) register(cmd *cobra.Command, a *app) {
+	f.in, f.experiment.in, f.resumed = a.in, a.in, a.resumed
 	f.axesFlag(cmd)
 	flags := cmd.Flags()
 	flags.SortFlags = false
@@ -94,6 +95,14 @@ func (f *spaceFlags) parsed() ([]space.Axis, error) {
 func (f *spaceFlags) set() ([]space.Assign, error) {
 	if _, err := f.experiment.experiment(); err != nil {
 		return nil, err
+	}
+	if name := f.experiment.resume(); name != "" && f.experiment.config == "" { // as in run: the checkpoint's run says the rest
+		e, err := f.resumed(&f.experiment, name)
+		if err != nil {
+			return nil, err
+		}
+		e.Name, e.Tags = "", nil
+		f.experiment.base = e.Minimal()
 	}
 	var out []space.Assign
 	for _, key := range f.experiment.base.Given() {

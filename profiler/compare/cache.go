@@ -8,12 +8,10 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"runtime"
-	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
+	"boost-tui/internal/parallel"
 	"boost-tui/profiler/record"
 	"boost-tui/profiler/stats"
 )
@@ -131,7 +129,7 @@ func (c *Cache) load(ctx context.Context, dirs []string) ([]*kept, []error) {
 	found, errs := make([]*kept, len(dirs)), make([]error, len(dirs))
 	first := c.reads
 	c.reads += uint64(len(dirs))
-	each(ctx, len(dirs), func(i int) {
+	_ = parallel.Each(ctx, len(dirs), func(i int) { // whoever loads asks the context
 		found[i], errs[i] = c.runs[dirs[i]].refresh(ctx, dirs[i], first+uint64(i)+1)
 	})
 	for i, k := range found {
@@ -232,18 +230,4 @@ func appendFile(b []byte, info fs.FileInfo) []byte {
 		b = binary.LittleEndian.AppendUint64(b, st.Ino)
 	}
 	return b
-}
-
-// each calls f for 0 … n-1 on as many processors as there are, until the context ends, and waits for all.
-func each(ctx context.Context, n int, f func(int)) {
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(n, runtime.GOMAXPROCS(0)) {
-		wg.Go(func() {
-			for i := next.Add(1) - 1; i < int64(n) && ctx.Err() == nil; i = next.Add(1) - 1 {
-				f(int(i))
-			}
-		})
-	}
-	wg.Wait()
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"boost-tui/internal/parallel"
 	"boost-tui/profiler/stats"
 )
 
@@ -215,8 +216,7 @@ func (s *session) work(ctx context.Context, jobs []*job) error {
 	err := readAgain(ctx, slices.Collect(maps.Keys(need)))
 	for _, work := range [][]func(){draw, divide, test} {
 		if err == nil {
-			each(ctx, len(work), func(i int) { work[i]() })
-			err = ctx.Err()
+			err = parallel.Each(ctx, len(work), func(i int) { work[i]() })
 		}
 	}
 	if err != nil { // some were not worked out
@@ -251,13 +251,13 @@ func (s *session) side(p *pool, side stats.Side, need map[*kept]bool, draw *[]fu
 // readAgain brings back the step times of runs that were let go.
 func readAgain(ctx context.Context, runs []*kept) error {
 	errs := make([]error, len(runs))
-	each(ctx, len(runs), func(i int) { errs[i] = runs[i].series(ctx) })
+	ended := parallel.Each(ctx, len(runs), func(i int) { errs[i] = runs[i].series(ctx) })
 	for _, err := range errs {
 		if err != nil {
 			return err
 		}
 	}
-	return ctx.Err()
+	return ended
 }
 
 func (s *session) readings(j *job) [2]uint64 { return [2]uint64{s.of[j.base].n, s.of[j.cand].n} }

@@ -258,15 +258,16 @@ func TestStoppingRules(t *testing.T) {
 		}
 	})
 	t.Run("slower", func(t *testing.T) {
-		b := points(t, 4, func(o *sweeps.Options) { o.StopSlower = true })
-		b.fakes("1 paced 400 60", "2 paced 900 forever", "3 paced 404 60", "4 paced 300 60")
+		b := pointsOf(t, t.TempDir(), 60, 4, func(o *sweeps.Options) { o.StopSlower = true })
+		b.o.others = func(string) (float64, bool) { return 0.05, true }
+		b.fakes("1 paced 4 60", "2 paced 14 forever", "3 paced 4 60", "4 paced 3 60") // none of them takes seconds
 		st := b.run()
 		for n, want := range map[int]sweeps.Status{1: sweeps.Finished, 2: sweeps.Stopped, 3: sweeps.Finished, 4: sweeps.Finished} {
 			if p := seed(st, n); p.Status != want {
 				t.Errorf("seed %d is %s: %s", n, p.Status, p.Cause)
 			}
 		}
-		if p := seed(st, 2); p.Attempts[0].Rule != ruleSlower || !strings.Contains(p.Cause, "time per token is 2.2") {
+		if p := seed(st, 2); p.Attempts[0].Rule != ruleSlower || !strings.Contains(p.Cause, "its time per token is 2.") {
 			t.Errorf("%+v", p.Attempts)
 		}
 	})

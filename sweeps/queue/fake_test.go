@@ -210,6 +210,7 @@ type bed struct {
 	runs  *runner.Store
 	sweep *sweeps.Sweep
 	o     Options // of Run
+	steps int     // that experiments have
 }
 
 // points makes a sweep of n points whose seeds count from 1.
@@ -220,7 +221,13 @@ func points(t *testing.T, n int, change func(*sweeps.Options)) *bed {
 
 func pointsIn(t *testing.T, root string, n int, change func(*sweeps.Options)) *bed {
 	t.Helper()
-	b := &bed{t: t, runs: runner.NewStore(filepath.Join(root, "runs"))}
+	return pointsOf(t, root, 3, n, change)
+}
+
+// pointsOf is pointsIn for experiments of so many steps.
+func pointsOf(t *testing.T, root string, steps, n int, change func(*sweeps.Options)) *bed {
+	t.Helper()
+	b := &bed{t: t, runs: runner.NewStore(filepath.Join(root, "runs")), steps: steps}
 	b.o = Options{Runs: b.runs, Prepare: small}
 	o := sweeps.DefaultOptions()
 	if change != nil {
@@ -255,7 +262,7 @@ func (b *bed) space(from, to int) (space.File, *space.Expansion) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	file := space.File{Spec: space.Spec{Set: []space.Assign{{Key: "steps", Value: "3"}, {Key: "warmup", Value: "1"}}, Axes: []space.Axis{axis}}}
+	file := space.File{Spec: space.Spec{Set: []space.Assign{{Key: "steps", Value: strconv.Itoa(b.steps)}, {Key: "warmup", Value: "1"}}, Axes: []space.Axis{axis}}}
 	x, err := space.Expand(b.t.Context(), file.Spec, planner.Machine{})
 	if err != nil {
 		b.t.Fatal(err)

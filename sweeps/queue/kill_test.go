@@ -1,10 +1,13 @@
 package queue
 
 import (
+	"bytes"
 	"errors"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"sync"
 	"syscall"
 	"testing"
@@ -241,5 +244,61 @@ func TestEverythingKilled(t *testing.T) {
 	st := b.run()
 	if first := seed(st, 1).Attempts[0]; st.Count(sweeps.Finished) != 2 || !first.Machine || len(seed(st, 1).Attempts) != 2 {
 		t.Errorf("%d finished, %+v", st.Count(sweeps.Finished), seed(st, 1).Attempts)
+	}
+}
+
+// TestLinesLostToAPowerFailure: what need not be on the disk at once (sweeps' lines on what became of attempts) is found out
+// again from the runs, wherever the journal ends.
+func TestLinesLostToAPowerFailure(t *testing.T) {
+	b := points(t, 3, nil)
+	b.run()
+	path := filepath.Join(b.sweep.Dir, sweeps.JournalFile)
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bytes.SplitAfter(whole, []byte("\n"))
+	var kept []byte
+	for i, l := range lines {
+		kept = append(kept, l...)
+		if !bytes.Contains(l, []byte(`"k":"begin"`)) || i+1 == len(lines) {
+			continue
+		}
+		// This line was waited for, those behind it are lost, some of them in half.
+		for _, torn := range []string{"", `{"t":1,"k":"en`, "\x00\x00\x00"} {
+			if err := os.WriteFile(path, append(slices.Clone(kept), torn...), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			st := b.state()
+			if st.Count(sweeps.Running) != 1 {
+				t.Fatalf("after line %d: %d run", i, st.Count(sweeps.Running))
+			}
+			// Runs that the journal knows nothing of any more, those of later points, never were: a power failure ends all.
+			infos, err := b.runs.OfSweep(t.Context(), b.sweep.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, in := range infos {
+				if st.Point(in.Run.Sweep.Point).Status == sweeps.Queued {
+					remove(t, in.Dir)
+				}
+			}
+			_ = os.Remove(filepath.Join(b.runs.Root, "ran.log")) // it is not there where nothing ran anew
+			st = b.run()
+			if st.Count(sweeps.Finished) != 3 || st.Phase != sweeps.PhaseFinished {
+				t.Fatalf("after line %d: %s, %d finished", i, st.Phase, st.Count(sweeps.Finished))
+			}
+			begins, _ := b.ran()
+			for n := 1; n <= 3; n++ {
+				p := seed(st, n)
+				want := 0
+				if bytes.Count(kept, []byte(`"point":"`+p.ID)) == 0 {
+					want = 1
+				}
+				if got := begins[strconv.Itoa(n)]; got != want || len(p.Attempts) != 1 {
+					t.Errorf("after line %d and %q: seed %d ran %d times more, %+v", i, torn, n, got, p.Attempts)
+				}
+			}
+		}
 	}
 }

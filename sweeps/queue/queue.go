@@ -30,6 +30,8 @@ type Options struct {
 	Prepare   func(experiment.Experiment) (experiment.Experiment, runner.LaunchOptions, error)
 	Interrupt Interrupt
 	Notify    func(Event) // of what happens, from the goroutine of Run; nil: nobody is told
+	// others replaces othersShare in tests.
+	others func(runDir string) (share float64, known bool)
 }
 
 // Event is something that happened to a sweep.
@@ -98,13 +100,14 @@ func sit(ctx context.Context, s *sweeps.Sweep, o Options, do func(*engine) error
 		return err
 	}
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
-	e := &engine{o: o, sweep: s, hold: hold, follow: s.Follow(), work: work, live: map[string]*attempt{}, ends: make(chan ended), paces: map[string]paced{}, unsettled: map[string]bool{}}
+	e := &engine{o: o, sweep: s, hold: hold, follow: s.Follow(), work: work, live: map[string]*attempt{}, ends: make(chan ended), paces: map[string]*paced{}, noted: map[string]bool{}, unsettled: map[string]bool{}}
 	err = do(e)
 	if err != nil && ctx.Err() == nil && (errors.Is(err, sweeps.ErrLost) || errors.Is(err, sweeps.ErrDeleted)) {
 		err = errors.Join(err, e.disown())
 	}
 	stop()
 	e.wait()
+	_ = o.Runs.Unfurnish() // else whoever creates a run next removes it
 	// A sweep that is gone, or another's, cannot be given back.
 	return errors.Join(err, hold.Release())
 }
@@ -125,8 +128,9 @@ type engine struct {
 	next   *preparation // of the point that is to come
 	halted error        // why nothing more is started, where the journal could not be told
 	memory memory
-	judged time.Time        // when the rules looked last
-	paces  map[string]paced // of finished points
+	judged time.Time         // when the rules looked last
+	paces  map[string]*paced // of finished runs
+	noted  map[string]bool   // what noteOnce has said
 
 	unsettled map[string]bool // points whose run's end cannot be made final: left to the next sitting
 }
@@ -177,10 +181,10 @@ func (e *engine) turn(ctx context.Context) (idle bool, err error) {
 	if e.st.PauseNow {
 		e.endAll(pausedReason)
 	}
-	e.judge()
 	if err := e.fill(ctx); err != nil {
 		return false, err
 	}
+	e.judge()
 	if len(e.live) > 0 || e.wants() && ctx.Err() == nil {
 		return false, nil
 	}

@@ -33,8 +33,8 @@ type steps struct {
 	last    [divergedLast]float64 // losses, as a ring
 	n       int                   // losses so far
 	broken  bool                  // loss or gradient norm is no number
-	seconds []float64             // of each step that counts
-	tokens  []float64             // of each step that counts
+	seconds []float64             // of each step that counts; at most judgedSteps
+	tokens  []float64             // of the same steps
 	looked  int                   // len(seconds) at the last comparison
 }
 
@@ -42,14 +42,22 @@ func followSteps(dir string) *steps {
 	return &steps{tail: record.NewTailer(record.StepsPath(dir, 0)), first: math.NaN()}
 }
 
-// read takes in what is new. A file that cannot be read now is read later, or never: no rule ends a run for that.
-func (s *steps) read() {
+// read takes in what is new, up to a budget; more says that there is more. A file that cannot be read now is read later, or
+// never: no rule ends a run for that.
+func (s *steps) read() (more bool) {
 	var line record.StepLine
-	_, _ = s.tail.Poll(stepBudget, func(b []byte) {
+	more, _ = s.tail.Poll(stepBudget, func(b []byte) {
 		if line.Decode(b) == nil {
 			s.add(&line)
 		}
 	})
+	return more
+}
+
+// readJudged takes in all steps of a finished run that the rules look at.
+func (s *steps) readJudged() {
+	for s.read() && len(s.seconds) < judgedSteps {
+	}
 }
 
 func (s *steps) add(l *record.StepLine) {
@@ -64,7 +72,7 @@ func (s *steps) add(l *record.StepLine) {
 		s.last[s.n%divergedLast] = l.Loss
 		s.n++
 	}
-	if l.Flags&^record.Warmup == 0 && l.WallNanos > 0 && l.Tokens > 0 {
+	if l.Flags&^record.Warmup == 0 && l.WallNanos > 0 && l.Tokens > 0 && len(s.seconds) < judgedSteps {
 		s.seconds = append(s.seconds, float64(l.WallNanos)/1e9)
 		s.tokens = append(s.tokens, float64(l.Tokens))
 	}
@@ -106,7 +114,7 @@ func (e *engine) judge() {
 			e.cancel(a, ruleReason(ruleDiverged, why))
 			continue
 		}
-		if !o.StopSlower || a.point.Twin || a.crowded {
+		if !o.StopSlower {
 			continue
 		}
 		if why := e.slower(a); why != "" {

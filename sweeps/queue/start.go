@@ -69,7 +69,10 @@ func (e *engine) prepare(p *sweeps.PointState) {
 	e.next = pr
 	base := e.st.Base
 	e.group.start(func() {
-		defer close(pr.done)
+		defer func() {
+			close(pr.done)
+			_ = e.o.Runs.Furnish() // what keeps it from that, the launch will meet and say
+		}()
 		pr.e, pr.err = p.Experiment(base)
 		if pr.err == nil && e.o.Prepare != nil {
 			pr.e, pr.o, pr.err = e.o.Prepare(pr.e)

@@ -68,6 +68,7 @@ func (t *Table) csvColumns() []csvColumn {
 			out = append(out, c)
 		}
 	}
+	named := func(name string, of func(*Row) string) { add(csvColumn{name, of}) }
 	counts := map[*Row]bool{}
 	for _, r := range t.Rows {
 		counts[r] = true
@@ -94,23 +95,23 @@ func (t *Table) csvColumns() []csvColumn {
 			add(csvColumn{"ci_lo", func(r *Row) string { return end(r.Figures.StepTimeCI, 0) }})
 			add(csvColumn{"ci_hi", func(r *Row) string { return end(r.Figures.StepTimeCI, 1) }})
 		case VsFull:
-			versusColumns(m.Name, func(r *Row) *Versus { return r.VsFull }, add)
+			versusColumns(m.Name, func(r *Row) *Versus { return r.VsFull }, named)
 		case VsVanilla:
-			versusColumns(m.Name, func(r *Row) *Versus { return r.VsVanilla }, add)
+			versusColumns(m.Name, func(r *Row) *Versus { return r.VsVanilla }, named)
 		}
 	}
 	return out
 }
 
 // versusColumns are those beside a ratio.
-func versusColumns(name string, of func(*Row) *Versus, add func(csvColumn)) {
+func versusColumns[T any](name string, of func(T) *Versus, add func(string, func(T) string)) {
 	say := func(suffix string, text func(*Versus) string) {
-		add(csvColumn{name + suffix, func(r *Row) string {
+		add(name+suffix, func(r T) string {
 			if v := of(r); v != nil {
 				return text(v)
 			}
 			return ""
-		}})
+		})
 	}
 	say("_ci_lo", func(v *Versus) string { return end(v.CI, 0) })
 	say("_ci_hi", func(v *Versus) string { return end(v.CI, 1) })
@@ -146,18 +147,26 @@ func float(v float64) string {
 	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
-// marked is a speed-up as tables show it: ≠ what cannot be compared, ! what another run disturbed, ~ no significant
-// difference, … what has not done all of its work.
-func (r *Row) marked(v *Versus) string {
+// marked is a speed-up as tables show it.
+func (r *Row) marked(v *Versus) string { return v.text(v != nil && v.Run == r.Run) }
+
+// text is a speed-up with its marks: ≠ what cannot be compared, ! what another run disturbed, ~ no significant difference,
+// … what has not done all of its work. itself: it is a run's over the same run.
+func (v *Versus) text(itself bool) string {
 	if v == nil {
 		return unknown
 	}
 	s := v.Speedup.String()
-	if v.Run == r.Run {
+	if itself {
 		return s
 	}
 	if !v.Comparable {
 		s = "≠ " + s
 	}
 	return v.Marks.On(s)
+}
+
+// itself reports whether a speed-up of several rows is that of runs over the same runs.
+func (v *Versus) itself() bool {
+	return v != nil && v.P == nil && v.Ratio == 1 && len(v.CI) == 2 && v.CI[0] == 1 && v.CI[1] == 1
 }

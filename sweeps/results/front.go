@@ -28,7 +28,7 @@ func (f Front) Note() string {
 	s := fmt.Sprintf("On the front of %s: no other finished point is better in one of them and as good in the others. %s Repeats count once, by their medians.",
 		strings.Join(of, ", "), tieNote())
 	if n := len(f.Overlapped); n > 0 {
-		s += fmt.Sprintf(" Another run slowed %s of it (%s): alone they may be faster, so nothing is said to beat them.", counted(n, "point"), signOverlapped)
+		s += fmt.Sprintf(" Another run slowed %s of it (%s), which may be faster when alone: nothing is said to beat what was slowed.", counted(n, "point"), signOverlapped)
 	}
 	return s
 }

@@ -146,7 +146,7 @@ func (h *Heat) Notes() []string {
 		out = append(out, signPartial+" A run failed, was stopped or was cancelled: the value until then. No finished run of the cell has one.")
 	}
 	if overlapped {
-		out = append(out, signOverlapped+" Another run was at work beside one of the cell's, and slowed it: alone it would be better.")
+		out = append(out, signOverlapped+" Another run was at work on the machine beside one of the cell's, or beside its twin: times are too long.")
 	}
 	if emulated {
 		out = append(out, experiment.EmulatedLink+": messages were slowed down, and the times are not this machine's.")
@@ -157,7 +157,7 @@ func (h *Heat) Notes() []string {
 // differ notes axes in which rows of one cell differ.
 func (h *Heat) differ(t *Table, rows []int) {
 	for _, a := range t.Axes {
-		if a == h.X || a == h.Y || a == "seed" || slices.Contains(h.Over, a) {
+		if a == h.X || a == h.Y || a == keySeed || slices.Contains(h.Over, a) {
 			continue
 		}
 		for _, i := range rows {

@@ -40,6 +40,14 @@ func (o *object) add(name string, v any) {
 	o.b.Write(data)
 }
 
+// bytes is the object.
+func (o *object) bytes() ([]byte, error) {
+	if o.err != nil {
+		return nil, o.err
+	}
+	return append(append([]byte{'{'}, o.b.Bytes()...), '}'), nil
+}
+
 // text adds a text that is there.
 func (o *object) text(name, v string) {
 	if v != "" {
@@ -183,10 +191,7 @@ func (r *Row) MarshalJSON() ([]byte, error) {
 	if len(r.Earlier) > 0 {
 		o.add("earlier", r.Earlier)
 	}
-	if o.err != nil {
-		return nil, o.err
-	}
-	return append(append([]byte{'{'}, o.b.Bytes()...), '}'), nil
+	return o.bytes()
 }
 
 func (r *Row) figures(o *object) {

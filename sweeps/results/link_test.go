@@ -2,6 +2,7 @@ package results
 
 import (
 	"bytes"
+	"encoding/json"
 	"strings"
 	"testing"
 )
@@ -27,6 +28,21 @@ func TestEmulatedLinkIsMarked(t *testing.T) {
 	}
 	if !strings.Contains(csv.String(), ",emulated_link,") || strings.Count(csv.String(), link) != 4 {
 		t.Errorf("%s", csv.String())
+	}
+	for _, width := range []int{0, 40} {
+		var text bytes.Buffer
+		ok(t, table.Configurations().Text(&text, width))
+		if strings.Count(text.String(), link) != 4 {
+			t.Errorf("at %d:\n%s", width, text.String())
+		}
+	}
+	csv.Reset()
+	ok(t, table.Configurations().CSV(&csv))
+	if !strings.Contains(csv.String(), ",emulated_link,") || strings.Count(csv.String(), link) != 4 {
+		t.Errorf("%s", csv.String())
+	}
+	if data, err := json.Marshal(table.Configurations()); err != nil || strings.Count(string(data), `"emulated_link":"`+link) != 4 {
+		t.Errorf("%v: %s", err, data)
 	}
 	_, rows := decoded(t, table)
 	if rows[0]["emulated_link"] != link {

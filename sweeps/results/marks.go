@@ -15,6 +15,7 @@ type Marks struct {
 
 // Signs of marks, as text shows them.
 const (
+	signFront      = "*"
 	signPartial    = "…"
 	signOverlapped = "!"
 )

@@ -142,7 +142,7 @@ func (t *Table) bestLines() []string {
 		}
 		line := fmt.Sprintf("Best of %s: %s.", b.Size, strings.Join(parts, "; "))
 		if b.Disturbed > 0 {
-			line += fmt.Sprintf(" Another run slowed %s of this size (%s): alone they may be faster than the fastest.", counted(b.Disturbed, "point"), signOverlapped)
+			line += fmt.Sprintf(" Another run slowed %s of this size (%s), which may be faster than the fastest when alone.", counted(b.Disturbed, "point"), signOverlapped)
 		}
 		out = append(out, line)
 	}

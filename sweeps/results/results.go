@@ -82,7 +82,7 @@ type Row struct {
 // Versus is a speed-up over a twin.
 type Versus struct {
 	compare.Speedup
-	Run         string   `json:"run"` // the twin's
+	Run         string   `json:"run,omitempty"` // the twin's; of a configuration's, empty where there are several
 	Comparable  bool     `json:"comparable"`
 	LossMatches bool     `json:"loss_comparable"`
 	Differs     []string `json:"differs,omitempty"` // what else differs than comparisons are made for

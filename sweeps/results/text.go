@@ -21,15 +21,9 @@ type column struct {
 func (t *Table) columns(front map[int]bool) []column {
 	out := []column{{heading{"", true, 95}, func(i int, r *Row) string { return r.signs(front[i]) }}}
 	if t.emulated() { // before anything that is measured
-		out = append(out, column{heading{experiment.EmulatedLink, true, 101}, func(_ int, r *Row) string { return orUnknown(r.Link()) }})
+		out = append(out, column{linkHeading(), func(_ int, r *Row) string { return orUnknown(r.Link()) }})
 	}
-	shown := slices.DeleteFunc(slices.Clone(t.Axes), func(key string) bool { return key == "link" && t.emulated() })
-	for _, k := range []string{"variant", "scheme", "tp"} { // what tells schemes apart, also where it is no axis
-		if !slices.Contains(shown, k) {
-			shown = append(shown, k)
-		}
-	}
-	for n, key := range shown {
+	for n, key := range t.shownKeys() {
 		worth := 100 - n
 		if !slices.Contains(t.Axes, key) {
 			worth = 35
@@ -62,6 +56,20 @@ func (t *Table) columns(front map[int]bool) []column {
 		column{heading{"run", true, 30}, func(_ int, r *Row) string { return orUnknown(r.Run) }})
 }
 
+// shownKeys are the axes, and what tells schemes apart also where it is no axis. An emulated link has a column of its own.
+func (t *Table) shownKeys() []string {
+	out := slices.DeleteFunc(slices.Clone(t.Axes), func(key string) bool { return key == "link" && t.emulated() })
+	for _, k := range []string{"variant", "scheme", "tp"} {
+		if !slices.Contains(out, k) {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// linkHeading is of the column that goes last, for no figure beside it is this machine's.
+func linkHeading() heading { return heading{experiment.EmulatedLink, true, 101} }
+
 // emulated reports whether messages of a row are slowed down to an emulated link.
 func (t *Table) emulated() bool {
 	return slices.ContainsFunc(t.Rows, func(r *Row) bool { return r.Link() != "" })
@@ -69,17 +77,22 @@ func (t *Table) emulated() bool {
 
 // signs stand at the beginning of a row and hold for all of its figures.
 func (r *Row) signs(onFront bool) string {
+	if r.Figures.ID == "" {
+		return signs(Marks{}, onFront)
+	}
+	return signs(r.Marks(), onFront)
+}
+
+func signs(k Marks, onFront bool) string {
 	s := ""
 	if onFront {
-		s = "*"
+		s = signFront
 	}
-	if k := r.Marks(); r.Figures.ID != "" {
-		if k.Overlapped {
-			s += signOverlapped
-		}
-		if k.Partial {
-			s += signPartial
-		}
+	if k.Overlapped {
+		s += signOverlapped
+	}
+	if k.Partial {
+		s += signPartial
 	}
 	return s
 }

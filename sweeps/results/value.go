@@ -168,16 +168,21 @@ func (t *Table) Sort(by string, desc bool) error {
 	if err := t.known(by); err != nil {
 		return fmt.Errorf("sort: %w", err)
 	}
+	sortBy(t.Rows, desc, func(r *Row) Value { v, _ := r.Field(by); return v })
+	return nil
+}
+
+// sortBy orders what has a value, unknown ones last.
+func sortBy[T any](rows []T, desc bool, of func(T) Value) {
 	type keyed struct {
-		row *Row
+		row T
 		v   Value
 	}
-	rows := make([]keyed, len(t.Rows))
-	for i, r := range t.Rows {
-		v, _ := r.Field(by)
-		rows[i] = keyed{r, v}
+	all := make([]keyed, len(rows))
+	for i, r := range rows {
+		all[i] = keyed{r, of(r)}
 	}
-	slices.SortStableFunc(rows, func(a, b keyed) int {
+	slices.SortStableFunc(all, func(a, b keyed) int {
 		if c := cmp.Compare(one(a.v.Text == ""), one(b.v.Text == "")); c != 0 || a.v.Text == "" {
 			return c
 		}
@@ -187,10 +192,9 @@ func (t *Table) Sort(by string, desc bool) error {
 		}
 		return c
 	})
-	for i, k := range rows {
-		t.Rows[i] = k.row
+	for i, k := range all {
+		rows[i] = k.row
 	}
-	return nil
 }
 
 // compareValues orders numbers before texts.

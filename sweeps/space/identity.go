@@ -10,15 +10,7 @@ import (
 // idBytes make an ID of 16 letters: two of 200 000 points are alike with a probability of one in a billion.
 const idBytes = 8
 
-// ID is the identity of a resolved experiment: what runs the same has the same. Its name and tags are left out, and
-// so is what means nothing beside the rest (see normal) and what has its default, so that a key that a later version
-// adds leaves the identities of earlier experiments alone.
-func ID(e experiment.Experiment) string {
-	var w idWriter
-	return w.id(e)
-}
-
-// idWriter makes many IDs. Its zero value is ready.
+// idWriter makes the IDs of points. Its zero value is ready.
 type idWriter struct {
 	keys     []experiment.Key
 	defaults []string              // of the keys, before anything is resolved
@@ -26,6 +18,9 @@ type idWriter struct {
 	text     []byte
 }
 
+// id is the identity of a resolved experiment: what runs the same has the same. Its name and tags are left out, and
+// so is what means nothing beside the rest (see normal) and what has its default, so that a key that a later version
+// adds leaves the identities of earlier experiments alone.
 func (w *idWriter) id(e experiment.Experiment) string {
 	if w.keys == nil {
 		def := experiment.Default()

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"strings"
 	"time"
 
 	"boost-tui/tui/layout"
@@ -10,8 +11,9 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 )
 
-// toast is a line that is shown for a while in place of the status, or of the
-// hints while the status holds a prompt.
+// toast is a text that is shown for a while in place of the status, and of the
+// hints where it has two lines; in place of the hints alone while the status holds
+// a prompt.
 type toast struct {
 	id int
 	msg.Toast
@@ -19,6 +21,9 @@ type toast struct {
 
 // toastOver takes a toast away.
 type toastOver struct{ id int }
+
+// longToast is the cells from which on a toast takes longer to read.
+const longToast = 70
 
 // toastLimit bounds the toasts that wait for their turn.
 const toastLimit = 8
@@ -34,8 +39,11 @@ func (m *Model) toast(t msg.Toast) tea.Cmd {
 		m.env.Logf("%s", t.Text)
 	}
 	last := 4 * time.Second
-	if t.Level == msg.Bad {
+	switch {
+	case t.Level == msg.Bad:
 		last = 12 * time.Second
+	case layout.Width(t.Text) > longToast:
+		last = 8 * time.Second
 	}
 	return m.env.After(last, toastOver{m.toastID})
 }
@@ -49,11 +57,20 @@ func (m *Model) dropToast(id int) {
 	}
 }
 
-// toastLine draws the newest toast; false: there is none.
+// toastLine draws the newest toast in one line; false: there is none.
 func (m *Model) toastLine(t theme.Theme) (string, bool) {
+	rows := m.toastRows(t, 1)
+	if rows == nil {
+		return "", false
+	}
+	return rows[0], true
+}
+
+// toastRows draws the newest toast in at most so many lines.
+func (m *Model) toastRows(t theme.Theme, most int) []string {
 	n := len(m.toasts)
 	if n == 0 {
-		return "", false
+		return nil
 	}
 	toast := m.toasts[n-1]
 	style, sign := t.Text, " "
@@ -65,5 +82,13 @@ func (m *Model) toastLine(t theme.Theme) (string, bool) {
 	case msg.Bad:
 		style, sign = t.Bad, t.Glyphs.Cross
 	}
-	return layout.Pad(style.Paint(" "+sign+" "+layout.Cut(toast.Text, m.w-4, t.Glyphs.Ellipsis)), m.w), true
+	parts := layout.Wrap(toast.Text, m.w-4)
+	if len(parts) > most {
+		parts = append(parts[:most-1:most-1], layout.Cut(strings.Join(parts[most-1:], " "), m.w-4, t.Glyphs.Ellipsis))
+	}
+	for i, part := range parts {
+		parts[i] = layout.Pad(style.Paint(" "+sign+" "+part), m.w)
+		sign = " "
+	}
+	return parts
 }

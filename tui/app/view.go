@@ -37,11 +37,11 @@ func (m *Model) view() string {
 	case len(m.dialogs) > 0:
 		content = layout.Overlay(content, m.dialogs[len(m.dialogs)-1].Modal.View(t, body.W, body.H), body.W, body.H)
 	}
-	frame := layout.Stack(
-		statusbar.Tabs(t, m.opts.Tabs, m.tabIndex(), m.site(), m.w),
-		content,
-		m.statusLine(t),
-		m.hintLine(t))
+	status, hints := m.statusLine(t), m.hintLine(t)
+	if rows := m.toastRows(t, 2); len(rows) == 2 && m.help == nil && len(m.dialogs) == 0 && !m.prompting() {
+		status, hints = rows[0], rows[1]
+	}
+	frame := layout.Stack(statusbar.Tabs(t, m.opts.Tabs, m.tabIndex(), m.site(), m.w), content, status, hints)
 	return layout.Fit(frame, m.w, m.h)
 }
 

@@ -22,9 +22,13 @@ type Sweeps interface {
 	// Read looks at a sweep. The view is the same pointer as long as nothing has changed.
 	Read(ctx context.Context, id string) (*SweepView, error)
 
-	// Create writes a new sweep down; Start starts a program that looks after
+	// Same finds the newest sweep of the same space, one that is not finished before those that are; ok is false
+	// where there is none.
+	Same(ctx context.Context, s space.Spec) (in SweepInfo, ok bool, err error)
+	// Create writes a new sweep down; where this user has one of the same space that is not finished, it is that one,
+	// and made is false. Start starts a program that looks after
 	// it, on its own, and lets it go on where it was paused or has stopped.
-	Create(ctx context.Context, f space.File, x *space.Expansion, o sweeps.Options) (id string, err error)
+	Create(ctx context.Context, f space.File, x *space.Expansion, o sweeps.Options) (id string, made bool, err error)
 	Start(ctx context.Context, id string) error
 	// Grow adds the points of a larger space that the sweep does not have, and returns how many they were.
 	Grow(ctx context.Context, id string, f space.File, x *space.Expansion) (added int, err error)

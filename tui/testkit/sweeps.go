@@ -51,19 +51,42 @@ func (s *Sweeps) Read(_ context.Context, id string) (*screen.SweepView, error) {
 	return nil, errors.New("no sweep " + id)
 }
 
-// Create keeps a sweep with all points queued.
-func (s *Sweeps) Create(_ context.Context, f space.File, x *space.Expansion, o sweeps.Options) (string, error) {
-	if err := s.did("create %d", len(x.Points)); err != nil {
-		return "", err
+// Same finds a kept view of the same space.
+func (s *Sweeps) Same(_ context.Context, spec space.Spec) (in screen.SweepInfo, ok bool, err error) {
+	for _, info := range slices.Backward(s.Infos) {
+		v := s.Views[info.ID]
+		if v == nil || v.File.Key() != spec.Key() {
+			continue
+		}
+		over := len(v.State.Points) - v.State.Count(sweeps.Queued) - v.State.Count(sweeps.Running)
+		found := screen.SweepInfo{ID: info.ID, Name: info.Name, Created: info.Created, Phase: v.State.Phase, Over: over, Total: len(v.State.Points)}
+		if found.Phase != sweeps.PhaseFinished {
+			return found, true, nil
+		}
+		if !ok {
+			in, ok = found, true
+		}
 	}
-	id := fmt.Sprintf("20261129-152000-sweep-s%03d", len(s.Views)+1)
+	return in, ok, nil
+}
+
+// Create keeps a sweep with all points queued, unless there is one of the same
+// space that is not finished.
+func (s *Sweeps) Create(ctx context.Context, f space.File, x *space.Expansion, o sweeps.Options) (id string, made bool, err error) {
+	if in, ok, _ := s.Same(ctx, f.Spec); ok && in.Phase != sweeps.PhaseFinished {
+		return in.ID, false, s.did("same %s", in.ID)
+	}
+	if err := s.did("create %d", len(x.Points)); err != nil {
+		return "", false, err
+	}
+	id = fmt.Sprintf("20261129-152000-sweep-s%03d", len(s.Views)+1)
 	st := &sweeps.State{ID: id, Name: f.Name, Created: Start, Base: x.Base, Axes: x.Keys, Pruned: x.Pruned, Options: o, Phase: sweeps.PhaseInterrupted}
 	for _, p := range x.Points {
 		q := &sweeps.PointState{Point: p, Status: sweeps.Queued}
 		st.Points, st.Queue = append(st.Points, q), append(st.Queue, q)
 	}
 	s.Put(&screen.SweepView{State: st, File: f})
-	return id, nil
+	return id, true, nil
 }
 
 // Put keeps a view, in the list too.

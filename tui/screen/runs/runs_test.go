@@ -91,6 +91,11 @@ func TestFilterFollowsTyping(t *testing.T) {
 		if !strings.Contains(d.Text(), c.want) {
 			t.Errorf("/%s: no %q in\n%s", c.text, c.want, d.Text())
 		}
+		d.Press("enter", "/") // one that makes no sense is not taken: it stays open
+		if open := strings.Contains(d.Text(), "no field"); open != (c.want == "no field") {
+			t.Errorf("/%s after enter:\n%s", c.text, d.Text())
+		}
+		d.Press("ctrl+u", "enter", "/")
 		d.Press("esc")
 		if !strings.Contains(d.Text(), "8 of 8") && !strings.Contains(d.Text(), "damaged") {
 			t.Errorf("esc did not restore the list:\n%s", d.Text())

@@ -111,7 +111,9 @@ func (m *Model) filterKey(e keys.Event) {
 		m.line = nil
 		m.setFilter(m.before)
 	case "enter":
-		m.line = nil
+		if m.fault == "" { // else it stays open, and says what is wrong
+			m.line = nil
+		}
 	case "up", "down":
 		m.table.Move(map[string]int{"up": -1, "down": 1}[e.Name])
 	default:

@@ -82,16 +82,54 @@ func (m *Model) askNew(string) tea.Cmd {
 		items = append(items, modal.Item{Label: "like this one", Note: "the grid of " + m.sweepName()})
 		drafts = append(drafts, m.draft.clone())
 	}
-	return m.open(modal.Menu{Title: "A new sweep", Items: items}, func(answer any) tea.Cmd {
+	return m.open(modal.Menu{Title: "A new sweep", Items: items, Find: true}, func(answer any) tea.Cmd {
 		i, ok := answer.(int)
-		if !ok {
+		switch {
+		case !ok:
 			return nil
+		case m.unfinished() && !same(m.making(), drafts[i]):
+			return m.askReplace(drafts[i])
 		}
-		cmd := m.choose("")
-		m.edit(func(d *draft) { *d = drafts[i] })
-		m.cursor = cursor{}
-		return tea.Batch(cmd, m.recount())
+		return m.begin(drafts[i])
 	})
+}
+
+// making is the new sweep, whether it is shown or not.
+func (m *Model) making() draft {
+	if m.shown.id != "" {
+		return m.fresh
+	}
+	return m.draft
+}
+
+// unfinished reports whether somebody has made something of the new sweep and not
+// started it.
+func (m *Model) unfinished() bool {
+	d := m.making()
+	return !same(d, newDraft()) && (m.begun == nil || !same(d, *m.begun))
+}
+
+// askReplace asks before another draft takes the place of an unfinished one.
+func (m *Model) askReplace(d draft) tea.Cmd {
+	old := m.making()
+	lines := []string{"A new sweep is being made and was not started: " + old.words() + ".", "Another one takes its place; u brings it back, until the UI is left."}
+	return m.open(modal.Confirm{Title: "A new sweep", Lines: lines, Yes: "replace it", Alt: "go on with it"}, func(answer any) tea.Cmd {
+		switch answer {
+		case true:
+			return m.begin(d)
+		case modal.Alternative:
+			return m.choose("")
+		}
+		return nil
+	})
+}
+
+// begin puts a draft in the place of the new sweep.
+func (m *Model) begin(d draft) tea.Cmd {
+	cmd := m.choose("")
+	m.edit(func(old *draft) { *old = d })
+	m.cursor = cursor{}
+	return tea.Batch(cmd, m.recount())
 }
 
 // comparison is the sweep that the program is about.

@@ -85,8 +85,9 @@ func (m *Model) expand() tea.Cmd {
 	}
 }
 
-// countLines says what the grid comes to, in at most three lines.
-func (m *Model) countLines(t theme.Theme, w int) []string {
+// countLines says what the grid comes to, in at most n lines or so: the sums
+// always, and as much of the cost as there is room for.
+func (m *Model) countLines(t theme.Theme, w, n int) []string {
 	rule := rule(t, w)
 	cut := func(s string) string { return layout.Cut(s, w, t.Glyphs.Ellipsis) }
 	switch c := m.count; {
@@ -111,11 +112,11 @@ func (m *Model) countLines(t theme.Theme, w int) []string {
 	case c.x == nil:
 		return []string{rule}
 	}
-	return append([]string{rule}, m.sums(t, w)...)
+	return append([]string{rule}, m.sums(t, w, n-1)...)
 }
 
 // sums are the counts and the cost of a space without faults.
-func (m *Model) sums(t theme.Theme, w int) []string {
+func (m *Model) sums(t theme.Theme, w, n int) []string {
 	x := m.count.x
 	parts := []string{format.Count(int64(x.Raw)) + " raw"}
 	if x.Excluded > 0 {
@@ -150,7 +151,10 @@ func (m *Model) sums(t theme.Theme, w int) []string {
 	if m.shown.id != "" && m.count.more == 0 {
 		return out
 	}
-	return append(out, t.Dim.Paint(layout.Cut("cost "+costText(m.count.cost), w, t.Glyphs.Ellipsis)))
+	for _, part := range lines("cost "+costText(m.count.cost), w, max(1, n-len(out)), t.Glyphs.Ellipsis) {
+		out = append(out, t.Dim.Paint(part))
+	}
+	return out
 }
 
 // sameSteps is the number of steps where every point has the same; else 0.

@@ -2,10 +2,13 @@ package sweep
 
 import (
 	"slices"
+	"strings"
 
 	"boost-tui/experiment"
 	"boost-tui/sweeps"
 	"boost-tui/sweeps/space"
+	"boost-tui/tui/format"
+	"boost-tui/tui/layout"
 )
 
 // draft is a sweep as the grid has it: what its file would say, and which
@@ -33,6 +36,21 @@ func draftOf(s space.Spec, o sweeps.Options) draft {
 		d.Axes = append(d.Axes, axisOf(a))
 	}
 	return d
+}
+
+// words say what the draft is about, in short.
+func (d draft) words() string {
+	var parts []string
+	if d.Name != "" {
+		parts = append(parts, layout.Clean(d.Name))
+	}
+	for _, a := range d.Axes {
+		parts = append(parts, layout.Clean(a.name())+" "+format.Many(a.count(), "value"))
+	}
+	if len(d.Axes) == 0 {
+		parts = append(parts, "no axis yet")
+	}
+	return strings.Join(parts, ", ")
 }
 
 // clone copies what edits write to.

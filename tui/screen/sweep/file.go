@@ -12,31 +12,22 @@ import (
 func fileOf(d draft) space.File {
 	f := space.File{Spec: d.spec()}
 	o, def := d.Options, sweeps.DefaultOptions()
-	if o.Order != def.Order {
-		f.Options.Order = &o.Order
-	}
-	if o.AtOnce != def.AtOnce {
-		f.Options.AtOnce = &o.AtOnce
-	}
-	if o.MaxTime != def.MaxTime {
-		f.Options.MaxTime = &o.MaxTime
-	}
-	if o.MaxDeviceHours != def.MaxDeviceHours {
-		f.Options.MaxDeviceHours = &o.MaxDeviceHours
-	}
-	if o.MaxFailures != def.MaxFailures {
-		f.Options.MaxFailures = &o.MaxFailures
-	}
-	if o.Retries != def.Retries {
-		f.Options.Retries = &o.Retries
-	}
-	if o.StopDiverged != def.StopDiverged {
-		f.Options.StopDiverged = &o.StopDiverged
-	}
-	if o.StopSlower != def.StopSlower {
-		f.Options.StopSlower = &o.StopSlower
-	}
+	differs(&f.Options.Order, o.Order, def.Order)
+	differs(&f.Options.AtOnce, o.AtOnce, def.AtOnce)
+	differs(&f.Options.MaxTime, o.MaxTime, def.MaxTime)
+	differs(&f.Options.MaxDeviceHours, o.MaxDeviceHours, def.MaxDeviceHours)
+	differs(&f.Options.MaxFailures, o.MaxFailures, def.MaxFailures)
+	differs(&f.Options.Retries, o.Retries, def.Retries)
+	differs(&f.Options.StopDiverged, o.StopDiverged, def.StopDiverged)
+	differs(&f.Options.StopSlower, o.StopSlower, def.StopSlower)
 	return f
+}
+
+// differs says a value where it is not the usual one.
+func differs[T comparable](said **T, value, usual T) {
+	if value != usual {
+		*said = &value
+	}
 }
 
 // command is the arguments of `boost-tui` that make the same sweep.

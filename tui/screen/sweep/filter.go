@@ -25,7 +25,9 @@ func (m *Model) filterKey(e keys.Event) tea.Cmd {
 		m.typed = nil
 		return m.setFilter(m.results.prior)
 	case "enter":
-		m.typed = nil
+		if m.filterFault() == "" { // else it stays open, and says what is wrong
+			m.typed = nil
+		}
 	case "up", "down":
 		m.results.table.Move(map[string]int{"up": -1, "down": 1}[e.Name])
 	default:
@@ -36,6 +38,18 @@ func (m *Model) filterKey(e keys.Event) tea.Cmd {
 		}
 	}
 	return nil
+}
+
+// filterFault says what of the filter makes no sense.
+func (m *Model) filterFault() string {
+	t := m.table()
+	if t == nil {
+		return ""
+	}
+	if _, err := t.Where(m.look.Filter); err != nil {
+		return layout.Clean(err.Error())
+	}
+	return ""
 }
 
 func (m *Model) setFilter(text string) tea.Cmd {

@@ -24,7 +24,7 @@ func (m *Model) gridPane(t theme.Theme, r layout.Rect) string {
 		}
 		return panel.Panel{Title: "Grid", Focused: m.focus == paneGrid}.View(t, strings.Join(lines, "\n"), r.W, r.H)
 	}
-	foot := m.countLines(t, w)
+	foot := append(m.lineHelp(t, w, h), m.countLines(t, w, max(3, h/3))...)
 	if len(foot) > h-2 { // two lines of the grid stay whatever its size
 		foot = foot[:max(0, h-2)]
 	}
@@ -52,6 +52,27 @@ func (m *Model) gridNote() string {
 	return fmt.Sprintf("%d of %d", m.cursor.at+1, len(m.draft.lines()))
 }
 
+// lineHelp is the help of the option under the cursor where its line has no room
+// for all of it.
+func (m *Model) lineHelp(t theme.Theme, w, h int) []string {
+	l := m.line()
+	if l.kind != lineOption || m.focus != paneGrid || h < 12 {
+		return nil
+	}
+	o := options[l.i]
+	if optionRoom(t, o, &m.draft, w-labelCells(w)-2) >= layout.Width(o.help) {
+		return nil
+	}
+	out := []string{rule(t, w)}
+	for _, part := range layout.Wrap(o.label+": "+o.help, w) {
+		out = append(out, t.Dim.Paint(part))
+	}
+	return out
+}
+
+// labelCells is the width of the labels in a pane of w cells.
+func labelCells(w int) int { return layout.Clamp(w*2/5, 6, 13) }
+
 // gridLines draws h lines around the cursor.
 func (m *Model) gridLines(t theme.Theme, w, h int) []string {
 	if w <= 0 || h <= 0 {
@@ -59,7 +80,7 @@ func (m *Model) gridLines(t theme.Theme, w, h int) []string {
 	}
 	var all []string
 	at := 0
-	label := layout.Clamp(w/3, 6, 13)
+	label := labelCells(w)
 	for i, l := range m.draft.lines() {
 		if l.ruled() {
 			all = append(all, rule(t, w))
@@ -131,7 +152,7 @@ func (m *Model) lineTexts(t theme.Theme, l line, focused bool, room int) (name, 
 	case lineMust:
 		return "only if", paintIf(t, focused, layout.Cut(layout.Clean(d.Constraints[l.i]), room, t.Glyphs.Ellipsis))
 	case lineNewMust:
-		return "+ constraint: only points that meet it", ""
+		return "+ constraint: all points meet it", ""
 	}
 	o := options[l.i]
 	return o.label, optionText(t, o, d, focused, room)
@@ -147,18 +168,27 @@ func paintIf(t theme.Theme, focused bool, s string) string {
 // optionText draws an option: a box for on and off, the choices where there is
 // room, else the value.
 func optionText(t theme.Theme, o option, d *draft, focused bool, room int) string {
-	v := layout.Clean(optionValue(o, d))
-	switch {
-	case len(o.choices) == 2:
-		v = map[bool]string{true: "[x]", false: "[ ]"}[v == "on"]
-	case len(o.choices) > 0:
-		v = t.Glyphs.Left + " " + v + " " + t.Glyphs.Right
-	}
-	text := paintIf(t, focused, layout.Cut(v, room, t.Glyphs.Ellipsis))
-	if left := room - layout.Width(v) - 2; left >= 12 {
+	text := paintIf(t, focused, layout.Cut(optionSign(t, o, d), room, t.Glyphs.Ellipsis))
+	if left := optionRoom(t, o, d, room); left >= 12 {
 		text += "  " + t.Dim.Paint(layout.Cut(o.help, left, t.Glyphs.Ellipsis))
 	}
 	return text
+}
+
+func optionSign(t theme.Theme, o option, d *draft) string {
+	v := layout.Clean(optionValue(o, d))
+	switch {
+	case len(o.choices) == 2:
+		return map[bool]string{true: "[x]", false: "[ ]"}[v == "on"]
+	case len(o.choices) > 0:
+		return t.Glyphs.Left + " " + v + " " + t.Glyphs.Right
+	}
+	return v
+}
+
+// optionRoom is what an option leaves of room for its help.
+func optionRoom(t theme.Theme, o option, d *draft, room int) int {
+	return room - layout.Width(optionSign(t, o, d)) - 2
 }
 
 // axisText draws the values of an axis with their boxes around the one under

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"boost-tui/experiment"
-	"boost-tui/tui/layout"
 	"boost-tui/tui/msg"
 	"boost-tui/tui/widget/input"
 	"boost-tui/tui/widget/modal"
@@ -64,7 +63,7 @@ func (m *Model) askValues(names []string, text string, at int) tea.Cmd {
 	} else if k, ok := experiment.KeyOf(names[0]); ok {
 		label += "   allowed: " + k.Allowed()
 	}
-	check := func(s string) error { _, err := parseAxis(names, s); return err }
+	check := func(s string) error { return m.checkAxis(names, s, at) }
 	title := "Values of " + strings.Join(names, ", ")
 	return m.open(modal.Prompt{Title: title, Label: label, Line: input.New(text), Check: check}, func(answer any) tea.Cmd {
 		text, ok := answer.(string)
@@ -81,7 +80,7 @@ func (m *Model) askValues(names []string, text string, at int) tea.Cmd {
 
 // askWhole asks for an axis as a command line has it.
 func (m *Model) askWhole() tea.Cmd {
-	check := func(s string) error { _, err := parseAxis(nil, s); return err }
+	check := func(s string) error { return m.checkAxis(nil, s, -1) }
 	return m.open(modal.Prompt{Title: "An axis", Label: `key=values, several keys d,ff=512:1376,768:2048, and a condition: rank=32,64 if variant != "full"`, Check: check}, func(answer any) tea.Cmd {
 		text, ok := answer.(string)
 		if !ok {
@@ -97,19 +96,10 @@ func (m *Model) askWhole() tea.Cmd {
 
 // putAxis puts an axis in the place of the one at, or at the end.
 func (m *Model) putAxis(a axis, at int) tea.Cmd {
-	m.edit(func(d *draft) {
-		if at < 0 || at >= len(d.Axes) {
-			at = len(d.Axes)
-			d.Axes = append(d.Axes, a)
-			return
-		}
-		old := d.Axes[at]
-		if a.When == "" {
-			a.When = old.When
-		}
-		a.keep(old)
-		d.Axes[at] = a
-	})
+	m.edit(func(d *draft) { d.putAxis(a, at) })
+	if at < 0 || at >= len(m.draft.Axes) {
+		at, m.cursor.value = len(m.draft.Axes)-1, 0
+	}
 	m.pointAt(line{lineAxis, at})
 	return m.recount()
 }
@@ -130,7 +120,7 @@ func (m *Model) editLine(string) tea.Cmd {
 	case lineNewSet:
 		return m.askSet("")
 	case lineMust:
-		return m.askExpression("Only points that meet", m.draft.Constraints[l.i], func(d *draft, s string) { d.Constraints[l.i] = s }, func() { m.edit(func(d *draft) { d.remove(l) }) })
+		return m.askConstraintAt(l.i)
 	case lineNewMust:
 		return m.askConstraint("")
 	case lineOption:
@@ -144,93 +134,14 @@ func (m *Model) editOption(i int) tea.Cmd {
 	if len(o.choices) > 0 {
 		return m.stepOption(i, 1)
 	}
-	check := func(s string) error { d := m.draft; return o.set(&d, s) }
+	check := func(s string) error { return m.check(func(d *draft) error { return o.set(d, s) }) }
 	return m.open(modal.Prompt{Title: strings.ToUpper(o.label[:1]) + o.label[1:], Label: o.help, Line: input.New(o.get(&m.draft)), Check: check}, func(answer any) tea.Cmd {
 		text, ok := answer.(string)
 		if !ok {
 			return nil
 		}
 		m.edit(func(d *draft) { _ = o.set(d, text) }) // checked already
-		return m.recount()
-	})
-}
-
-// askSet asks for a key and the value that it has in every point.
-func (m *Model) askSet(string) tea.Cmd {
-	return m.askKey("A value of every point: which key?", false, m.askValue)
-}
-
-func (m *Model) askValue(k experiment.Key) tea.Cmd {
-	put := func(v string) tea.Cmd {
-		m.edit(func(d *draft) { d.set(k.Name, strings.TrimSpace(v)) })
-		for i, a := range m.draft.Set {
-			if a.Key == k.Name {
-				m.pointAt(line{lineSet, i})
-			}
-		}
-		return m.recount()
-	}
-	base := m.draft.base()
-	if choices := choicesOf(k); len(choices) > 0 {
-		var items []modal.Item
-		at := 0
-		for i, c := range choices {
-			items = append(items, modal.Item{Label: c})
-			if c == base.Get(k.Name) {
-				at = i
-			}
-		}
-		return m.open(modal.Menu{Title: k.Name + ": " + k.Help, Items: items, At: at}, func(answer any) tea.Cmd {
-			if i, ok := answer.(int); ok {
-				return put(choices[i])
-			}
-			return nil
-		})
-	}
-	check := func(s string) error {
-		if strings.TrimSpace(s) == "" {
-			return nil
-		}
-		e := experiment.Default()
-		return e.Set(k.Name, s)
-	}
-	return m.open(modal.Prompt{Title: k.Name + " of every point", Label: layout.Clean(k.Help) + "; " + k.Allowed() + "; nothing: its default", Line: input.New(base.Get(k.Name)), Check: check}, func(answer any) tea.Cmd {
-		if text, ok := answer.(string); ok {
-			return put(text)
-		}
-		return nil
-	})
-}
-
-func (m *Model) askConstraint(string) tea.Cmd {
-	add := func(d *draft, s string) { d.Constraints = append(d.Constraints, s) }
-	return m.askExpression("Only points that meet", "", add, nil)
-}
-
-// askWhen asks for the condition of the axis under the cursor.
-func (m *Model) askWhen(string) tea.Cmd {
-	l := m.line()
-	if l.kind != lineAxis {
-		return msg.Send(msg.Toast{Level: msg.Warn, Text: "put the cursor on an axis first"})
-	}
-	put := func(d *draft, s string) { d.Axes[l.i].When = s }
-	return m.askExpression("Values of "+m.draft.Axes[l.i].name()+" only if", m.draft.Axes[l.i].When, put, func() { m.edit(func(d *draft) { put(d, "") }) })
-}
-
-// askExpression asks for an expression over the keys; an empty one clears.
-func (m *Model) askExpression(title, text string, put func(*draft, string), clear func()) tea.Cmd {
-	label := `an expression over the keys, a hyphen written _: variant != "full", rank * tp <= d, micro_batch in [4, 8]`
-	return m.open(modal.Prompt{Title: title, Label: label, Line: input.New(text)}, func(answer any) tea.Cmd {
-		s, ok := answer.(string)
-		s = strings.TrimSpace(s)
-		switch {
-		case !ok, s == "" && clear == nil:
-			return nil
-		case s == "":
-			clear()
-		default:
-			m.edit(func(d *draft) { put(d, s) })
-		}
+		m.pointAt(line{lineOption, i})
 		return m.recount()
 	})
 }

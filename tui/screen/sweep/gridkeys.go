@@ -97,7 +97,9 @@ func (m *Model) undo(string) tea.Cmd {
 	if n == 0 {
 		return msg.Send(msg.Toast{Level: msg.Warn, Text: "there is nothing to take back"})
 	}
-	m.draft, m.history = m.history[n-1], m.history[:n-1]
+	last := m.history[n-1]
+	m.draft, m.history = last.draft, m.history[:n-1]
+	m.cursor.at, m.cursor.value = last.cursor.at, last.cursor.value // where the edit was made
 	m.settleCursor()
 	return m.recount()
 }

@@ -25,7 +25,7 @@ func heatBindings() table {
 		bind(group, "compare", "the cell's run beside its twins, on screen Compare; or the marked runs", (*Model).compare, "c"),
 		bind(group, "filter", "filter what the cells are made of, as in the results", (*Model).openFilter, "/"),
 		bind(group, "cell", "another cell; up and down too", (*Model).moveCell, "left", "right"),
-		writes(bind(group, "", "run the cell's point again", (*Model).retry, "r")),
+		writes(bind(group, "", "run the cell's point again, if it failed, was stopped, cancelled or skipped", (*Model).retry, "r")),
 	}
 }
 

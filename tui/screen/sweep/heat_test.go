@@ -52,6 +52,25 @@ func TestHeatMarksWhatIsNotFinal(t *testing.T) {
 	}
 }
 
+// A figure that another run disturbed looks so.
+func TestHeatMarksDisturbedFigures(t *testing.T) {
+	view := made(t, comparison(t), 10)
+	for _, r := range view.Table.Rows {
+		r.Overlapped = []string{"20261129-150000-x-aaaa"}
+	}
+	s := &testkit.Sweeps{}
+	s.Put(view)
+	d := start(t, 80, 24, s)
+	d.Press("s", "down", "enter")
+	d.Advance(time.Second)
+	d.Press("h", "m")
+	d.Type("step_time_median")
+	d.Press("enter")
+	has(t, heatLines(d.Text()), "█!132.0", "! in front: another run was at work beside it")
+	d.Press("i")
+	has(t, d.Text(), "another run was at work beside it and slowed it")
+}
+
 // An active filter is said wherever one looks.
 func TestFilterIsSaid(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {120, 36}, {60, 20}, {40, 10}} {

@@ -99,6 +99,9 @@ func (m *Model) heatCells(t theme.Theme, metric results.Metric) chart.HeatMap {
 			row[i] = chart.HeatCell{Value: math.NaN(), Text: cellText(t, c.State)}
 			if c.State == results.CellMeasured {
 				row[i] = chart.HeatCell{Value: c.Value, Text: metric.Show(c.Value) + m.seen.unsure[j][i].sign(t)}
+				if c.Overlapped {
+					row[i].Text = t.Glyphs.Warn + row[i].Text
+				}
 			}
 		}
 		out.Cells = append(out.Cells, row)
@@ -145,6 +148,9 @@ func (m *Model) cellReport() []string {
 	}
 	if words := m.seen.unsure[m.heat.row][m.heat.col].words(); words != "" {
 		lines = append(lines, words)
+	}
+	if c.State == results.CellMeasured && c.Overlapped {
+		lines = append(lines, overlappedWords)
 	}
 	if text := m.filterText(filterCells); text != "" {
 		lines = append(lines, text)

@@ -1,6 +1,10 @@
 package sweep
 
-import "boost-tui/tui/layout"
+import (
+	"slices"
+
+	"boost-tui/tui/layout"
+)
 
 // lineKind is what a line of the grid holds.
 type lineKind int
@@ -59,12 +63,43 @@ func (m *Model) line() line {
 
 // pointAt puts the cursor on a line, if it is there.
 func (m *Model) pointAt(l line) {
-	for i, other := range m.draft.lines() {
-		if other == l {
-			m.cursor.at = i
+	if at := slices.Index(m.draft.lines(), l); at >= 0 {
+		m.cursor.at = at
+	}
+	m.settleCursor()
+}
+
+// named is a line by what it says, which stays while lines come and go.
+type named struct {
+	kind lineKind
+	name string
+}
+
+func (d *draft) nameOf(l line) named {
+	switch l.kind {
+	case lineAxis:
+		return named{l.kind, d.Axes[l.i].name()}
+	case lineSet:
+		return named{l.kind, d.Set[l.i].Key}
+	case lineMust:
+		return named{l.kind, d.Constraints[l.i]}
+	case lineOption:
+		return named{l.kind, options[l.i].label}
+	}
+	return named{kind: l.kind}
+}
+
+// replace takes another draft; the cursor stays on its line where that has one.
+func (m *Model) replace(d draft) {
+	at := m.draft.nameOf(m.line())
+	m.draft = d
+	for _, l := range m.draft.lines() {
+		if m.draft.nameOf(l) == at {
+			m.pointAt(l)
+			return
 		}
 	}
-	m.cursor.value = 0
+	m.settleCursor()
 }
 
 // moveLine moves the cursor by delta lines and stops at the ends.
@@ -86,9 +121,15 @@ func (m *Model) settleCursor() {
 // historyLimit bounds how many edits u takes back.
 const historyLimit = 100
 
+// edited is a draft as it was before an edit, and where that was made.
+type edited struct {
+	draft  draft
+	cursor cursor
+}
+
 // edit changes the draft; u takes it back.
 func (m *Model) edit(f func(*draft)) {
-	m.history = append(m.history, m.draft)
+	m.history = append(m.history, edited{m.draft, m.cursor})
 	if len(m.history) > historyLimit {
 		m.history = m.history[1:]
 	}

@@ -44,8 +44,9 @@ type Model struct {
 	tables struct{ common, grid, queue, results, heat table }
 
 	draft   draft
-	fresh   draft // the new sweep, while another one is shown
-	history []draft
+	fresh   draft  // the new sweep, while another one is shown
+	begun   *draft // the one that was started last: it is no longer being made
+	history []edited
 	cursor  cursor
 
 	count       counted

@@ -20,7 +20,7 @@ func queueBindings() table {
 	return table{
 		bind(group, "open", "the run on screen Live", (*Model).openRun, "enter"),
 		bind(group, "mark", "mark or unmark the point", (*Model).markPoint, "space"),
-		writes(bind(group, "retry", "run the point, or the marked ones, again", (*Model).retry, "r")),
+		writes(bind(group, "retry", "run again what failed, was stopped, cancelled or skipped: the point, or the marked ones", (*Model).retry, "r")),
 		writes(bind(group, "skip", "take the point, or the marked ones, out of the queue; r puts them back", (*Model).skip, "x")),
 		writes(bind(group, "first", "move the point, or the marked ones, to the front of the queue", (*Model).front, "f")),
 		writes(bind(group, "order", "order of the queue", (*Model).askOrder, "o")),

@@ -63,7 +63,7 @@ func (m *Model) live(run string) tea.Cmd {
 func (m *Model) retry(string) tea.Cmd {
 	ids := m.targets(sweeps.Failed, sweeps.Stopped, sweeps.Cancelled, sweeps.Skipped)
 	if len(ids) == 0 {
-		return warn("only points that failed, were stopped, cancelled or skipped run again")
+		return warn("only what failed, was stopped, cancelled or skipped runs again: L starts a variation of a point")
 	}
 	goOn := m.shown.state().Phase != sweeps.PhasePaused
 	return m.onPoints("queueing again", "queued again", ids, func(s screen.Sweeps, ctx context.Context, id string, points []string) error {
@@ -130,7 +130,7 @@ func (m *Model) askCancel(string) tea.Cmd {
 			p := m.shown.point(id)
 			dialog.Lines = append(dialog.Lines, layout.Clean(fmt.Sprintf("%s %s %s", p.Label, p.Status, pick.Short(p.Run()))))
 		}
-		dialog.Yes, dialog.Alt = "end this point", "the whole sweep"
+		dialog.Yes, dialog.Alt = "end this point", "whole sweep"
 		if len(ids) > 1 {
 			dialog.Yes = "end these " + format.Many(len(ids), "point")
 		}

@@ -63,6 +63,8 @@ func TestSortAndFilter(t *testing.T) {
 	has(t, d.Text(), "2 of 10")
 	d.Type(" nonsense:1")
 	has(t, d.Text(), `no field "nonsense"`)
+	d.Press("enter") // what makes no sense is not taken
+	has(t, d.Text(), `no field "nonsense"`, "enter keep")
 	d.Press("esc")
 	hasNot(t, d.Text(), "2 of 10")
 	d.Press("/")

@@ -32,7 +32,8 @@ type shown struct {
 	own    draft  // what the sweep's file says, with the options in force
 	grown  *draft // the grid of the last session, until the sweep is read
 	have   map[string]bool
-	chosen look // axes and figure of the heat map as they were chosen for this sweep
+	cursor cursor // where it was in the grid that the sweep was made from
+	chosen look   // axes and figure of the heat map as they were chosen for this sweep
 }
 
 func (s *shown) state() *sweeps.State {
@@ -158,10 +159,13 @@ func (m *Model) adopt(view *screen.SweepView, d *digest) tea.Cmd {
 	case first && m.shown.grown != nil:
 		m.draft, m.shown.grown = *m.shown.grown, nil
 		cmd = m.recount()
-	case follow && !same(m.draft, m.shown.own):
-		m.draft = m.shown.own
+	case first:
+		m.draft, m.cursor = m.shown.own, m.shown.cursor
 		cmd = m.recount()
-	case more || first:
+	case follow && !same(m.draft, m.shown.own):
+		m.replace(m.shown.own)
+		cmd = m.recount()
+	case more:
 		cmd = m.recount()
 	}
 	m.settleCursor()

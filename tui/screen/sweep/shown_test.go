@@ -76,8 +76,7 @@ func TestRunANewSweep(t *testing.T) {
 	}
 	has(t, d.Text(), "Queue", "vanilla tp 2", "running")
 	// An edit of its grid makes it larger.
-	d.Press("shift+tab", "j")
-	d.Press("enter", "ctrl+u")
+	d.Press("shift+tab", "enter") // the cursor is on tp as before
 	d.Type("1,2,4")
 	d.Press("enter")
 	d.Advance(time.Second)
@@ -126,7 +125,7 @@ func TestRetryAndCancel(t *testing.T) {
 	has(t, d.Text(), "attempt 1", "killed by SIGKILL")
 	hasNot(t, d.Text(), "[2J")
 	d.Press("esc", "g", "K")
-	has(t, d.Text(), "end this point", "the whole sweep")
+	has(t, d.Text(), "end this point", "whole sweep")
 	d.Press("n")
 	if len(s.Did) != 2 {
 		t.Errorf("No did %v", s.Did)
@@ -149,4 +148,121 @@ func TestReadOnly(t *testing.T) {
 	}
 	d.Press("tab", "o")
 	has(t, d.Text(), "Sort by")
+}
+
+// like types the grid of the fixture.
+func like(d *testkit.Driver) {
+	axis(d, "scheme", "vanilla,btp")
+	axis(d, "tp", "1,2")
+	axis(d, "rank", "32..64*2")
+	base(d, "variant", "cola")
+	base(d, "steps", "200")
+}
+
+// What was run already is not run again without a word.
+func TestTheSameSweepIsFound(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {120, 36}} {
+		whole := made(t, comparison(t), 10)
+		whole.State.Phase = sweeps.PhaseFinished
+		s := &testkit.Sweeps{}
+		s.Put(whole)
+		d := start(t, size[0], size[1], s)
+		like(d)
+		d.Press("R")
+		has(t, d.Text(), "The same sweep has been run: ranks #k3fm of 14:20, finished, 10 of 10 over", "run 10 points again", "look at the results")
+		d.Press("enter") // No
+		d.Press("R", "w")
+		d.Advance(5 * time.Second)
+		has(t, d.Text(), "ranks #k3fm ✓ finished")
+		if len(s.Did) > 0 {
+			t.Errorf("looking did %v", s.Did)
+		}
+		d.Press("s", "up", "enter")
+		d.Advance(time.Second)
+		d.Press("R", "y")
+		d.Advance(5 * time.Second)
+		if want := "[create 10 start 20261129-152000-sweep-s002]"; fmt.Sprint(s.Did) != want {
+			t.Errorf("did %v, want %s", s.Did, want)
+		}
+		// The one that runs now is not made a second time.
+		d.Press("s", "up", "enter")
+		d.Press("s", "home", "enter")
+		d.Advance(time.Second)
+		d.Press("R")
+		has(t, d.Text(), "The same sweep is there: #s002", "running", "let it go on")
+		d.Press("y")
+		d.Advance(time.Second)
+		if got := s.Did[len(s.Did)-2:]; fmt.Sprint(got) != "[same 20261129-152000-sweep-s002 start 20261129-152000-sweep-s002]" {
+			t.Errorf("did %v", s.Did)
+		}
+		has(t, d.Text(), "was there already: it goes on")
+	}
+}
+
+// What a key says that it cannot do is true.
+func TestRefusals(t *testing.T) {
+	whole := made(t, comparison(t), 10)
+	whole.State.Phase = sweeps.PhaseFinished
+	d, s := shown(t, 120, 36, whole)
+	for key, want := range map[string]string{"P": "the sweep has finished: there is nothing to pause", "R": "every point has finished", "r": "only what failed, was stopped, cancelled or skipped runs again"} {
+		d.Press(key)
+		has(t, d.Text(), want)
+		d.Advance(10 * time.Second)
+	}
+	for _, p := range whole.State.Points[:2] {
+		p.Status = sweeps.Failed
+	}
+	other := *whole
+	s.Put(&other)
+	d.Advance(5 * time.Second)
+	d.Press("R")
+	has(t, d.Text(), "r queues what did not finish again (2 points)")
+	if len(s.Did) > 0 {
+		t.Errorf("did %v", s.Did)
+	}
+	d = start(t, 120, 36, &testkit.Sweeps{})
+	d.Press("P")
+	has(t, d.Text(), "nothing to pause")
+}
+
+// Another new sweep does not take the place of one that is being made unasked,
+// and letters find the kind.
+func TestNewSweepKeepsTheDraft(t *testing.T) {
+	s := &testkit.Sweeps{}
+	d := start(t, 80, 24, s)
+	d.Press("N")
+	d.Type("schemes")
+	d.Press("enter") // nothing was made of the first one
+	d.Advance(time.Second)
+	has(t, d.Text(), "[x]vanilla [x]btp", "a new sweep of 10 runs")
+	axis(d, "norm", "online,sync")
+	d.Press("N")
+	d.Type("empty")
+	d.Press("enter")
+	has(t, d.Text(), "scheme 2 values", "norm 2 values", "[ No ]", "go on with it")
+	d.Press("enter")
+	has(t, d.Text(), "[x]online")
+	d.Press("N", "enter", "y")
+	d.Advance(time.Second)
+	has(t, d.Text(), "no axis yet")
+	d.Press("u")
+	d.Advance(time.Second)
+	has(t, d.Text(), "[x]online")
+	// From a sweep that is shown: the same, and w goes back to the draft.
+	s.Put(made(t, comparison(t), 10))
+	d.Press("s", "down", "enter")
+	d.Advance(time.Second)
+	d.Press("N")
+	d.Type("like")
+	d.Press("enter")
+	has(t, d.Text(), "norm 2 values")
+	d.Press("w")
+	d.Advance(time.Second)
+	has(t, d.Text(), "Grid  new sweep", "[x]online")
+	// What was started is no longer being made.
+	d.Press("R", "y")
+	d.Advance(5 * time.Second)
+	d.Press("N", "enter")
+	d.Advance(time.Second)
+	has(t, d.Text(), "Grid  new sweep", "no axis yet")
 }

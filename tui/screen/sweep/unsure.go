@@ -90,10 +90,28 @@ func (s *looked) unsureLegend(t theme.Theme) []string {
 		}
 	}
 	var out []string
+	if s.overlapped() {
+		out = append(out, t.Glyphs.Warn+" in front: "+overlappedWords)
+	}
 	for _, u := range []sweeps.Status{sweeps.Failed, sweeps.Stopped, sweeps.Cancelled, sweeps.Skipped, sweeps.Running, sweeps.Queued} {
 		if u := unsure(u); seen[u] {
 			out = append(out, u.sign(t)+" "+u.words())
 		}
 	}
 	return out
+}
+
+// overlappedWords say what is the matter with a figure whose run was disturbed.
+const overlappedWords = "another run was at work beside it and slowed it"
+
+// overlapped reports whether a figure of the map was disturbed.
+func (s *looked) overlapped() bool {
+	for _, line := range s.grid.Cells {
+		for i := range line {
+			if line[i].State == results.CellMeasured && line[i].Overlapped {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -55,6 +55,8 @@ func (m *Model) Update(in tea.Msg) (cmd tea.Cmd, used bool) {
 		dirty = m.glanced(in)
 	case acted:
 		cmd = m.took(in)
+	case sameFound:
+		cmd = m.confirmRun(in)
 	case listed:
 		cmd = m.offer(in)
 	default:

@@ -69,6 +69,8 @@ func (m *Model) Status() string {
 		return m.filterLine(t)
 	case m.busy != "":
 		return m.busy + " " + t.Glyphs.Ellipsis
+	case m.asked:
+		return "counting the points; then R asks " + t.Glyphs.Ellipsis
 	case m.failure != "":
 		return t.Bad.Paint(t.Glyphs.Cross + " " + m.failure)
 	case m.shown.err != nil:

@@ -92,20 +92,23 @@ func (h *Help) View(t theme.Theme, w, height int) string {
 
 func (h Help) lines(t theme.Theme, w int) []string {
 	want := strings.ToLower(h.filter.Text())
-	var out []string
-	group := ""
+	var groups []string // in the order of their first bindings
+	of := map[string][]string{}
 	for _, b := range h.bindings {
 		if b.Help == "" || !strings.Contains(strings.ToLower(b.Label()+" "+b.Help+" "+b.Group), want) {
 			continue
 		}
-		if b.Group != group {
-			group = b.Group
-			if len(out) > 0 {
-				out = append(out, "")
-			}
-			out = append(out, t.Title.Paint(group))
+		if of[b.Group] == nil {
+			groups = append(groups, b.Group)
 		}
-		out = append(out, h.binding(t, b, w)...)
+		of[b.Group] = append(of[b.Group], h.binding(t, b, w)...)
+	}
+	var out []string
+	for i, group := range groups {
+		if i > 0 {
+			out = append(out, "")
+		}
+		out = append(append(out, t.Title.Paint(group)), of[group]...)
 	}
 	if len(out) == 0 {
 		out = append(out, t.Dim.Paint("no key matches"))

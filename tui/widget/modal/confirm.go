@@ -71,7 +71,8 @@ func (c Confirm) View(t theme.Theme, w, h int) string {
 	help := []string{"y yes   n or esc no   tab other choice   enter takes [ ]", "y yes  n no  tab other  enter takes [ ]", "y yes  n no  tab other"}
 	if c.Alt != "" {
 		names = append(names, c.Alt)
-		help = []string{"y yes   w " + c.Alt + "   n or esc no   enter takes [ ]", "y yes  w wait  n no  tab other", "y yes  w wait  n no"}
+		word, _, _ := strings.Cut(c.Alt, " ")
+		help = []string{"y yes   w " + c.Alt + "   n or esc no   enter takes [ ]", "y yes  w " + word + "  n no  tab other", "y yes  w " + word + "  n no"}
 	}
 	iw := max(1, w-4)
 	rows := []string{""}

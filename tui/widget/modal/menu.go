@@ -22,6 +22,7 @@ type Item struct {
 // Find, typing filters.
 type Menu struct {
 	Title string
+	Label string // what is asked, above the items
 	Items []Item
 	Find  bool
 	At    int // the item under the cursor, among those found
@@ -88,23 +89,28 @@ func (m Menu) Hints() []keys.Binding {
 	return out
 }
 
+// noteLines bounds how many lines tell the note of the item under the cursor
+// where the item's own line has no room for it.
+const noteLines = 3
+
 // View draws the items around the chosen one.
 func (m Menu) View(t theme.Theme, w, h int) string {
 	shown := m.shown()
-	head := 0
-	if m.Find {
-		head = 1
+	var head []string
+	if m.Label != "" {
+		head = layout.Wrap(m.Label, max(1, w-4))
 	}
-	room := max(1, min(h-3-head, 20))
-	first := layout.Clamp(m.At-room/2, 0, max(0, len(shown)-room))
+	if m.Find {
+		head = append(head, ":"+m.line.View(t, max(1, min(60, w-7))))
+	}
 	width := 0
 	for _, item := range m.Items {
 		width = max(width, layout.Width(item.Label))
 	}
-	var lines []string
-	if m.Find {
-		lines = append(lines, ":"+m.line.View(t, max(1, min(60, w-7))))
-	}
+	note := m.longNote(shown, width, w, h)
+	room := max(1, min(h-3-len(head)-len(note), 20))
+	first := layout.Clamp(m.At-room/2, 0, max(0, len(shown)-room))
+	lines := head
 	for i := first; i < min(len(shown), first+room); i++ {
 		item := m.Items[shown[i]]
 		text := layout.Cut(layout.Pad(item.Label, width)+"  "+item.Note, w-6, t.Glyphs.Ellipsis)
@@ -121,9 +127,25 @@ func (m Menu) View(t theme.Theme, w, h int) string {
 	if len(shown) == 0 {
 		lines = append(lines, t.Dim.Paint("nothing matches"))
 	}
+	for _, part := range note {
+		lines = append(lines, t.Dim.Paint(part))
+	}
 	foot := "enter choose   esc close"
 	if len(shown) > room {
 		foot += fmt.Sprintf("   %d of %d", m.At+1, len(shown))
 	}
 	return box(t, m.Title, nil, append(lines, t.Dim.Paint(foot)), 0, w, h)
+}
+
+// longNote is the note under the cursor, broken, where its line is too short.
+func (m Menu) longNote(shown []int, width, w, h int) []string {
+	if m.At >= len(shown) || h < 10 {
+		return nil
+	}
+	note := m.Items[shown[m.At]].Note
+	if width+2+layout.Width(note) <= w-6 {
+		return nil
+	}
+	parts := layout.Wrap(note, max(1, w-4))
+	return parts[:min(len(parts), noteLines)]
 }

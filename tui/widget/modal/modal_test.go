@@ -186,3 +186,22 @@ func TestMenuFindsWords(t *testing.T) {
 		t.Errorf("what is off was chosen: %+v", r)
 	}
 }
+
+// What a menu asks, and the note of the item under the cursor, can be read in a
+// narrow terminal.
+func TestMenuBreaksItsTexts(t *testing.T) {
+	const long = "a note that is long enough to be cut somewhere in a narrow terminal of eighty cells, whatever its width is up to the-end"
+	m := modal.Menu{Title: "norm of every point", Label: long, Items: []modal.Item{{Label: "online", Note: "short"}, {Label: "sync", Note: long}}, Find: true}
+	for _, size := range bodies[:2] {
+		for range 2 {
+			view := m.View(plain, size[0], size[1])
+			check(t, view, size)
+			if want := 1 + m.At; strings.Count(view, "the-end") < want {
+				t.Errorf("%v, item %d:\n%s", size, m.At, view)
+			}
+			next, _ := m.Update(keys.Press("down"))
+			m = next.(modal.Menu)
+		}
+		m.At = 0
+	}
+}
