@@ -168,7 +168,7 @@ func TestMeshesAgree(t *testing.T) {
 // TestMeshesUntilWait runs messages at the earliest and at the latest moment, and behind the check decorator: an operand
 // that is touched in between shows, and one that is out of bounds, aliased or not finite.
 func TestMeshesUntilWait(t *testing.T) {
-	checked := func(d kernels.Device) kernels.Device { return check.Wrap(d, check.Options{}) }
+	checked := func(d kernels.Device) kernels.Device { return check.Wrap(d, check.Options{Finite: true}) }
 	parallels(func(name string, cfg Config, m mesh) {
 		if m.world() < 4 {
 			return
