@@ -117,10 +117,6 @@ func (d *device) finite(at kernels.Call, op kernels.Op) error {
 	if _, ok := op.(*kernels.Recv); ok {
 		return nil // the sender's device looked; and to wait for what comes later would keep from the sender what it waits for
 	}
-	if _, ok := op.(*kernels.Recv); ok {
-		// Its sender has looked. To wait for it here may keep this rank from sending what the peer waits for.
-		return nil
-	}
 	synced := false
 	var err error
 	kernels.EachOperand(op, func(o kernels.Operand) {
