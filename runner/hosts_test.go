@@ -136,3 +136,21 @@ func TestShares(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func FuzzAccounts(f *testing.F) {
+	f.Add([]byte(`{"schema":1,"ranks":[{"rank":1,"code":3,"signal":"SIGKILL"}]}`))
+	f.Add([]byte(`{"schema":1,"rendezvous":"127.0.0.1:1","secret":"x"}`))
+	f.Add([]byte(`{"schema":1,"cause":"no"}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if p, err := parsePart(data); err == nil {
+			for _, r := range p.Ranks {
+				if r.Rank < 0 || r.Rank >= protocol.MaxRanks {
+					t.Errorf("%+v", r)
+				}
+			}
+		}
+		if m, err := parseMeeting(data); err == nil && m.Rendezvous == "" {
+			t.Errorf("%+v", m)
+		}
+	})
+}

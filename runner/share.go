@@ -87,8 +87,12 @@ func readMeeting(dir string) (m meeting, err error) {
 	if err != nil {
 		return m, err
 	}
+	return parseMeeting(data)
+}
+
+func parseMeeting(data []byte) (m meeting, err error) {
 	if err := json.Unmarshal(data, &m); err != nil || m.Schema != Schema || m.Rendezvous == "" {
-		return m, fmt.Errorf("%s is damaged or of another version", protocol.MeetFile)
+		return meeting{}, fmt.Errorf("%s is damaged or of another version", protocol.MeetFile)
 	}
 	return m, nil
 }
@@ -106,8 +110,20 @@ func readPart(dir string, host int) (p part, err error) {
 	if err != nil {
 		return p, err
 	}
+	if p, err = parsePart(data); err != nil {
+		return p, fmt.Errorf("account of host %d: %w", host, err)
+	}
+	return p, nil
+}
+
+func parsePart(data []byte) (p part, err error) {
 	if err := json.Unmarshal(data, &p); err != nil || p.Schema != Schema {
-		return p, fmt.Errorf("account of host %d is damaged or of another version", host)
+		return part{}, errors.New("damaged or of another version")
+	}
+	for _, r := range p.Ranks {
+		if r.Rank < 0 || r.Rank >= protocol.MaxRanks {
+			return part{}, fmt.Errorf("damaged: it speaks of rank %d", r.Rank)
+		}
 	}
 	return p, nil
 }
@@ -228,8 +244,11 @@ func (a *agent) gather() error {
 				Cause: fmt.Sprintf("the agent of its host (number %d of %d) ended without a word: %v", host+1, a.o.Share.Hosts, err)})
 			continue
 		}
+		first, end := Share{Host: host, Hosts: a.o.Share.Hosts}.ranks(a.run.World())
 		for _, r := range p.Ranks {
-			a.add(r)
+			if r.Rank >= first && r.Rank < end {
+				a.add(r)
+			}
 		}
 	}
 	return forgetMeeting(a.dir)

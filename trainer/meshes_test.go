@@ -19,10 +19,11 @@ const agreement = 5e-5
 type degrees struct {
 	tp, pp, dp int
 	zero       int
+	sp         bool
 }
 
 func (d degrees) String() string {
-	return fmt.Sprintf("tp %d pp %d dp %d zero %d", d.tp, d.pp, d.dp, d.zero)
+	return fmt.Sprintf("tp %d pp %d dp %d zero %d sp %v", d.tp, d.pp, d.dp, d.zero, d.sp)
 }
 
 // on is an experiment of the tiny size on a mesh: 8 sequences a step in micro-batches of 2, replicas sharing them.
@@ -31,6 +32,9 @@ func (d degrees) on(t *testing.T, v experiment.Variant, s experiment.Scheme, set
 	all := map[string]string{"variant": string(v), "scheme": string(s), "tp": strconv.Itoa(d.tp), "pp": strconv.Itoa(d.pp), "dp": strconv.Itoa(d.dp),
 		"zero": strconv.Itoa(d.zero), "micro-batch": "2", "accumulate": strconv.Itoa(4 / d.dp), "steps": "50", "device": "cpu",
 		"loro-every": "10", "relora-every": "10", "lax-gate": experiment.GateVector}
+	if d.sp {
+		all["sp"] = "on"
+	}
 	for k, x := range set {
 		all[k] = x
 	}
@@ -60,10 +64,10 @@ func (d degrees) on(t *testing.T, v experiment.Variant, s experiment.Scheme, set
 // amplify rounding so much say nothing about meshes; at 1e-3 they do not.
 func TestMeshesAgree(t *testing.T) {
 	set := map[string]string{"lr": "1e-3"}
-	meshes := []degrees{{2, 1, 1, 0}, {1, 2, 1, 0}, {1, 1, 2, 0}, {1, 1, 2, 1}, {2, 2, 1, 0}, {2, 1, 2, 0}, {1, 2, 2, 0}}
+	meshes := []degrees{{2, 1, 1, 0, false}, {1, 2, 1, 0, false}, {1, 1, 2, 0, false}, {1, 1, 2, 1, false}, {2, 2, 1, 0, false}, {2, 1, 2, 0, false}, {1, 2, 2, 0, false}, {2, 1, 1, 0, true}, {2, 2, 2, 1, true}}
 	soak := os.Getenv(envSoak) != ""
 	if !soak {
-		meshes, set["stop-after"] = []degrees{{2, 1, 2, 1}, {1, 2, 2, 0}}, "14"
+		meshes, set["stop-after"] = []degrees{{2, 1, 2, 1, false}, {1, 2, 2, 0, false}, {2, 2, 1, 0, true}}, "14"
 	}
 	if testing.Short() {
 		t.Skip("trains for some seconds")
@@ -74,9 +78,12 @@ func TestMeshesAgree(t *testing.T) {
 		if !soak {
 			schemes = schemes[:1]
 		}
-		one := losses(t, (&job{cpu: true, e: degrees{1, 1, 1, 0}.on(t, v, schemes[0], set)}).run(t).ok(t).dir, 0)
+		one := losses(t, (&job{cpu: true, e: degrees{1, 1, 1, 0, false}.on(t, v, schemes[0], set)}).run(t).ok(t).dir, 0)
 		for _, s := range schemes {
 			for _, m := range meshes {
+				if m.sp && s != experiment.FullRank {
+					continue
+				}
 				got := losses(t, (&job{cpu: true, e: m.on(t, v, s, set)}).run(t).ok(t).dir, 0)
 				d := apart(one, got)
 				if worst = max(worst, d); d > agreement || got[len(got)-1] > got[0]-0.5 {

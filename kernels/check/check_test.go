@@ -165,6 +165,21 @@ func TestBounds(t *testing.T) {
 	}
 }
 
+// A receive is not waited for: what it waits for may depend on what this rank does next.
+func TestReceivesAreNotWaitedFor(t *testing.T) {
+	m := newMemory()
+	dev := Wrap(m, Options{Finite: true})
+	v := view(t, dev, 4, 4)
+	c, err := dev.Join(context.Background(), kernels.UID{}, 2, 0, "pp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := m.syncs
+	if err := dev.Do(kernels.Call{}, &kernels.Recv{Comm: c, Peer: 1, Views: []kernels.View{v}}); err != nil || m.syncs != before {
+		t.Errorf("%v after %d waits", err, m.syncs-before)
+	}
+}
+
 func TestAliasing(t *testing.T) {
 	dev := Wrap(newMemory(), Options{})
 	v := func(r, c int) kernels.View { return view(t, dev, r, c) }

@@ -310,3 +310,18 @@ func TestNoNetwork(t *testing.T) {
 		t.Errorf("an address of nobody here: %v", err)
 	}
 }
+
+// What a peer says that it is about to do may be anything.
+func FuzzDescription(f *testing.F) {
+	f.Add(make([]byte, 64+8+16))
+	f.Add([]byte("short"))
+	f.Fuzz(func(t *testing.T, call []byte) {
+		n, ok := sizes(call)
+		if text := words(call); len(text) > 600 || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' }) {
+			t.Errorf("%q", text)
+		}
+		if ok && len(call) != 64+8+16*len(n) {
+			t.Errorf("%d bytes describe %d parts", len(call), len(n))
+		}
+	})
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -223,4 +224,33 @@ func reduceAcross(b *testing.B, at []int, bytes int) time.Duration {
 		return nil
 	}))
 	return best
+}
+
+// BenchmarkLink says how much longer than it should a message beside an emulated link takes, at best and in the median.
+func BenchmarkLink(b *testing.B) {
+	for _, want := range []time.Duration{40 * time.Microsecond, 200 * time.Microsecond, time.Millisecond, 10 * time.Millisecond} {
+		b.Run(want.String(), func(b *testing.B) {
+			var took []time.Duration
+			noErrors(b, linked(b, 2, kernels.Link{Latency: want / 2}, func(r *rig, c kernels.Comm) error {
+				s, err := r.NewStream("tp")
+				if err != nil {
+					return err
+				}
+				op := &kernels.Collective{Comm: c, Parts: []kernels.Part{{Send: r.symmetric(256)}}}
+				for range 200 {
+					t, err := r.under(s, op)
+					if err != nil {
+						return err
+					}
+					if c.Rank() == 0 {
+						took = append(took, t-want)
+					}
+				}
+				return nil
+			}))
+			slices.Sort(took)
+			b.ReportMetric(float64(took[0].Nanoseconds())/1e3, "best-excess-µs")
+			b.ReportMetric(float64(took[len(took)/2].Nanoseconds())/1e3, "median-excess-µs")
+		})
+	}
 }

@@ -118,8 +118,8 @@ bt_status bt_collective(const bt_coll *o, uint64_t *wait_ns, char *err) {
   int64_t begun = bt_monotonic();
   for (int i = 0; i < o->parts && !status; i++)
     if (o->part[i].n) status = spread(c, work(c, &o->part[i], i, err), err);
-  if (!status && o->least_ns) status = bt_comm_sleep(c, begun + o->least_ns, err);
-  return status ? status : bt_comm_barrier(c, err);
+  if (!status) status = bt_comm_barrier(c, err);
+  return status || !o->least_ns ? status : bt_comm_sleep(c, begun + o->least_ns, err);
 }
 
 void *bt_comm_peer(bt_comm *c, int part, int dst, int rank, uint64_t bytes, char *err) {

@@ -155,7 +155,29 @@ func exchange(r *rig, c kernels.Comm, count int) error {
 			return fmt.Errorf("round %d: %w", round, err)
 		}
 	}
-	return nil
+	return inPlace(r, c, count, own)
+}
+
+// inPlace reduces a vector to slices where they lie, and gathers it from them.
+func inPlace(r *rig, c kernels.Comm, count int, s kernels.Stream) error {
+	n, me := c.Size(), c.Rank()
+	whole := r.symmetric(n * count)
+	slice := whole.ColRange(me*count, (me+1)*count)
+	r.fillBy(whole, func(i int) float64 { return float64((me*37 + i*11) % 1001) })
+	for _, p := range []kernels.Part{{Kind: kernels.ReduceScatter, Send: whole, Recv: slice}, {Kind: kernels.AllGather, Send: slice, Recv: whole}} {
+		if err := r.Do(kernels.Call{Stream: s}, &kernels.Collective{Comm: c, Parts: []kernels.Part{p}}); err != nil {
+			return err
+		}
+	}
+	if err := r.Sync(context.Background(), s); err != nil {
+		return err
+	}
+	return r.expect("in place", whole, func(i int) (t float64) {
+		for q := range n {
+			t += float64((q*37 + i*11) % 1001)
+		}
+		return t
+	})
 }
 
 func TestReductionsAreTheSameBitsOnEveryRank(t *testing.T) {

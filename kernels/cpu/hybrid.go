@@ -59,15 +59,12 @@ func (a *across) collective(o *C.bt_coll) (wait time.Duration, err error) {
 			return wait, err
 		}
 	}
-	if a.ring != nil {
-		if err := a.sleep(begun, o); err != nil {
+	if a.local != nil {
+		if err := a.leave(); err != nil {
 			return wait, err
 		}
 	}
-	if a.local != nil {
-		return wait, a.leave()
-	}
-	return wait, nil
+	return wait, a.sleep(begun, o)
 }
 
 // sleep is until an imitated link would be through.

@@ -44,8 +44,11 @@ static bt_status give(bt_comm *c, const bt_coll *o, uint64_t *wait_ns, char *err
   atomic_store(&m->posted, need.count);
   bt_comm_ring(c->slot);
   if ((status = bt_comm_wait(c, &need, err))) return status;
-  if (m->came_ns > came) *wait_ns += m->came_ns - came;
-  return BT_OK;
+  if (m->came_ns > came) {
+    *wait_ns += m->came_ns - came;
+    came = m->came_ns;
+  }
+  return o->least_ns ? bt_comm_sleep(c, came + o->least_ns, err) : BT_OK;
 }
 
 /* Both ends know how much travels. */
@@ -79,10 +82,9 @@ static bt_status get(bt_comm *c, const bt_coll *o, uint64_t *wait_ns, char *err)
     if (!src) return BT_ECOMM;
     memcpy((void *)(uintptr_t)o->part[i].dst, src, bytes);
   }
-  if (o->least_ns && (status = bt_comm_sleep(c, begun + o->least_ns, err))) return status;
   atomic_store(&m->copied, need.count);
   bt_comm_ring(c->slot);
-  return BT_OK;
+  return o->least_ns ? bt_comm_sleep(c, begun + o->least_ns, err) : BT_OK;
 }
 
 bt_status bt_transfer(bt_comm *c, const bt_coll *o, uint64_t *wait_ns, char *err) {

@@ -21,6 +21,8 @@ type Out struct {
 	mu    sync.Mutex
 	cond  *sync.Cond
 	queue [][]byte
+	put   int // how often Put was called
+	sent  int // and how many of those are through
 	busy  bool
 	ended bool
 	err   error
@@ -172,7 +174,25 @@ func (o *Out) Put(b []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.queue = append(o.queue, b)
+	o.put++
 	o.cond.Broadcast()
+}
+
+// count is how often Put was called.
+func (o *Out) count() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.put
+}
+
+// await waits until the first n of what Put left are sent. What only their receipt can have caused has come already when
+// it is called: it waits for this side to know.
+func (o *Out) await(n int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for o.sent < n && o.err == nil && !o.ended {
+		o.cond.Wait()
+	}
 }
 
 // Flush waits until all that Put left was sent.
@@ -207,6 +227,7 @@ func (o *Out) pump() {
 		_, err := o.conn.Write(b)
 		o.mu.Lock()
 		o.busy, o.err = false, err
+		o.sent++
 		o.cond.Broadcast()
 	}
 }

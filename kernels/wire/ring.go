@@ -133,10 +133,11 @@ func (r *Ring) AllReduce(x []float32, how kernels.Reduction) error {
 	for i := range blocks {
 		blocks[i] = Block{x[cut(len(x), i, r.n):cut(len(x), i+1, r.n)]}
 	}
+	began := r.out.count()
 	if err := r.reduce(blocks, how, true); err != nil {
 		return err
 	}
-	return r.gather(blocks, true)
+	return r.gather(blocks, began)
 }
 
 // cut is where the i-th of n slices begins, at a cache line.
@@ -155,7 +156,7 @@ func (r *Ring) reduceDirectly(x []float32, how kernels.Reduction) error {
 		blocks[i] = Block{all[i*len(x) : (i+1)*len(x)]}
 	}
 	copy(blocks[r.index][0], x)
-	if err := r.gather(blocks, false); err != nil {
+	if err := r.gather(blocks, unsent); err != nil {
 		return err
 	}
 	copy(x, blocks[0][0])
@@ -171,7 +172,7 @@ func (r *Ring) ReduceScatter(blocks []Block, how kernels.Reduction) error {
 }
 
 // AllGather fills every block from the member whose it is.
-func (r *Ring) AllGather(blocks []Block) error { return r.gather(blocks, false) }
+func (r *Ring) AllGather(blocks []Block) error { return r.gather(blocks, unsent) }
 
 // reduce is ReduceScatter; with on it sends the member's own block on, as gather wants it.
 func (r *Ring) reduce(blocks []Block, how kernels.Reduction, on bool) error {
@@ -204,19 +205,27 @@ func (r *Ring) reduce(blocks []Block, how kernels.Reduction, on bool) error {
 	return r.out.Flush()
 }
 
-// gather is AllGather; sent says that the own block is under way already.
-func (r *Ring) gather(blocks []Block, sent bool) error {
+// unsent says that no block is under way.
+const unsent = -1
+
+// gather is AllGather. With put, the own block is under way already, and so was the reduction of each block that comes
+// now, in the same order, from that many on: what comes into its place was caused by its receipt.
+func (r *Ring) gather(blocks []Block, put int) error {
 	if r.n == 1 {
 		return nil
 	}
-	send := r.sender(blocks)
-	if !sent {
+	send, queued := r.sender(blocks), put != unsent && !small(blocks)
+	if put == unsent {
 		if err := blocks[r.index].segments(send); err != nil {
 			return err
 		}
 	}
 	for s := range r.n - 1 {
 		err := blocks[r.mod(r.index-1-s)].segments(func(x []float32) error {
+			if queued {
+				put++
+				r.out.await(put)
+			}
 			if err := r.in.Read(raw(x)); err != nil || s == r.n-2 {
 				return err
 			}
@@ -255,17 +264,22 @@ func (r *Ring) Broadcast(x []float32, root int) error {
 
 // sender is how the segments of a message are sent: at once where they fit into buffers, else beside what is read.
 func (r *Ring) sender(blocks []Block) func(x []float32) error {
-	total := 0
-	for _, b := range blocks {
-		total += b.bytes()
-	}
-	if total <= inline {
+	if small(blocks) {
 		return func(x []float32) error { return r.out.Write(raw(x)) }
 	}
 	return func(x []float32) error {
 		r.out.Put(raw(x))
 		return nil
 	}
+}
+
+// small reports whether a message fits into the buffers of the system.
+func small(blocks []Block) bool {
+	total := 0
+	for _, b := range blocks {
+		total += b.bytes()
+	}
+	return total <= inline
 }
 
 // space is memory for a while.
