@@ -78,7 +78,7 @@ var apart = []string{"name", "tags", "size", "rank"}
 var cannotChangeTime = map[string]Changes{
 	"norm-eps": Loss, "rope-theta": Loss,
 	"steps": Loss, "warmup": Loss, "lr": Loss, "schedule": Loss, "weight-decay": Loss, "beta1": Loss, "beta2": Loss, "eps": Loss, "clip": Loss,
-	"seed": Loss, "stop-after": Loss, "resume": Loss, "init-from": Loss, "documents": Loss, "on-nonfinite": Loss,
+	"relora-alpha": Loss, "sltrain-alpha": Loss, "restart-warmup": Loss, "seed": Loss, "stop-after": Loss, "resume": Loss, "init-from": Loss, "documents": Loss, "on-nonfinite": Loss,
 	// What is evaluated may be held out of what is trained on. Steps that evaluate or write a checkpoint do not count.
 	"eval-data": Loss, "eval-every": Loss,
 	"eval-batches": Nothing, "checkpoint-every": Nothing, "keep-last": Nothing, "update-ratio": Nothing,
@@ -97,8 +97,8 @@ func keyDifferences(base, run *Run) (out []Difference, loss bool) {
 		}
 		c, known := cannotChangeTime[k.Name]
 		switch {
-		case k.Name == "keep-silu" && base.Plan.Variant != run.Plan.Variant:
-			c = Choice // it belongs to the variant
+		case ofVariant(k, base.Experiment.Model.Variant, run.Experiment.Model.Variant):
+			c = Choice
 		case k.Name == "data" && kindOfData(a) == kindOfData(b):
 			c = Loss
 		case !known:
@@ -107,6 +107,11 @@ func keyDifferences(base, run *Run) (out []Difference, loss bool) {
 		out, loss = append(out, Difference{k.Name, a, b, c}), loss || c == Loss || c == StepTime
 	}
 	return out, loss
+}
+
+// ofVariant reports whether two experiments differ in a key because their variants do.
+func ofVariant(k experiment.Key, a, b experiment.Variant) bool {
+	return a != b && (k.Name == "keep-silu" || k.For != nil)
 }
 
 // heldElsewhere reports whether a key of the experiment is no difference by itself, or a property.

@@ -77,6 +77,35 @@ func TestDifferencesThatLeaveTimeAlone(t *testing.T) {
 	}
 }
 
+// What another variant brings is no difference by itself; what one variant is set to is.
+func TestKeysOfAVariantBelongToIt(t *testing.T) {
+	of := func(words ...string) *Run {
+		e := experiment.Default()
+		for _, w := range words {
+			key, value, _ := strings.Cut(w, "=")
+			ok(t, e.Set(key, value))
+		}
+		e, err := e.Resolve()
+		ok(t, err)
+		return &Run{Experiment: &e, Plan: record.PlanFields{Variant: string(e.Model.Variant)}}
+	}
+	for _, tc := range []struct {
+		a, b        *Run
+		timed, loss bool
+	}{
+		{of("variant=full"), of("variant=lax", "lax-gate=vector"), true, false},
+		{of("variant=full"), of("variant=sltrain"), true, false},
+		{of("variant=loro", "loro-every=7"), of("variant=relora", "relora-every=9"), true, false},
+		{of("variant=lax"), of("variant=lax", "lax-gate=vector"), false, true},
+		{of("variant=relora"), of("variant=relora", "relora-alpha=8"), true, true},
+		{of("variant=full"), of("variant=lax", "link=bw=1GB/s"), true, false}, // the plan has it
+	} {
+		if d := difference(tc.a, tc.b); d.timed() != tc.timed || d.loss != tc.loss {
+			t.Errorf("%+v", d)
+		}
+	}
+}
+
 func with(key, value string) *experiment.Experiment {
 	e := experiment.Default()
 	if err := e.Set(key, value); err != nil {
