@@ -23,7 +23,8 @@ type csvColumn struct {
 // points have no run and no row. Lines end as RFC 4180 wants. Seconds, bytes, and empty for what is unknown or means
 // nothing.
 func (t *Table) CSV(w io.Writer) error {
-	columns := t.csvColumns()
+	counts := false // the row that is written
+	columns := t.csvColumns(func(*Row) string { return onOff(counts) })
 	out := csv.NewWriter(w)
 	out.UseCRLF = true
 	record := make([]string, len(columns))
@@ -40,11 +41,13 @@ func (t *Table) CSV(w io.Writer) error {
 		}
 	}
 	for _, r := range t.Rows {
+		counts = false
 		for _, e := range r.Earlier {
 			if e.Run != "" {
 				write(e)
 			}
 		}
+		counts = true
 		if r.Run != "" {
 			write(r)
 		}
@@ -56,7 +59,7 @@ func (t *Table) CSV(w io.Writer) error {
 	return nil
 }
 
-func (t *Table) csvColumns() []csvColumn {
+func (t *Table) csvColumns(counts func(*Row) string) []csvColumn {
 	field := func(name string) csvColumn {
 		return csvColumn{name, func(r *Row) string { v, _ := r.Field(name); return v.Text }}
 	}
@@ -69,14 +72,10 @@ func (t *Table) csvColumns() []csvColumn {
 		}
 	}
 	named := func(name string, of func(*Row) string) { add(csvColumn{name, of}) }
-	counts := map[*Row]bool{}
-	for _, r := range t.Rows {
-		counts[r] = true
-	}
 	add(field(fieldRun))
 	add(field(fieldPoint))
 	add(csvColumn{"attempt", func(r *Row) string { return strconv.Itoa(r.Attempt) }})
-	add(csvColumn{"counts", func(r *Row) string { return onOff(counts[r]) }})
+	add(csvColumn{"counts", counts})
 	for _, a := range t.Axes {
 		add(field(a))
 	}

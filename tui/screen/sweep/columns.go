@@ -1,6 +1,8 @@
 package sweep
 
 import (
+	"slices"
+
 	"boost-tui/sweeps/results"
 	"boost-tui/tui/layout"
 	widget "boost-tui/tui/widget/table"
@@ -34,8 +36,8 @@ var figureColumns = []widget.Column{
 }
 
 // resultColumns are the columns of a table: its axes among those that every
-// experiment has, then the figures.
-func resultColumns(t *results.Table) []widget.Column {
+// experiment has, then the figures, those of its front among them.
+func resultColumns(t *results.Table, front results.Front) []widget.Column {
 	out := []widget.Column{{ID: "run", Title: "run", Width: 5}, {ID: "marks", Title: "", Width: 2, Drop: dropMarks}}
 	own := map[string]bool{}
 	for _, c := range keyColumns {
@@ -47,9 +49,8 @@ func resultColumns(t *results.Table) []widget.Column {
 			out = append(out, keyColumn(t, widget.Column{ID: a, Title: layout.Clean(a), Width: 4, Right: numeric(t, a)}, 16))
 		}
 	}
-	front := t.Pareto().Metrics
 	for _, c := range figureColumns {
-		if c.ID != results.TimePerToken || front[0] == c.ID {
+		if c.ID != results.TimePerToken || slices.Contains(front.Metrics, c.ID) {
 			out = append(out, c)
 		}
 	}

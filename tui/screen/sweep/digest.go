@@ -27,13 +27,19 @@ type digest struct {
 	twins   bool                    // points are held against a full-rank twin, now or when both have run
 }
 
-func digestOf(view *screen.SweepView) *digest {
+// digestOf works it out; what the one before has and cannot have changed is taken
+// from there.
+func digestOf(view *screen.SweepView, before *digest) *digest {
 	d := &digest{index: make(map[string]*sweeps.PointState, len(view.State.Points)), ids: make(map[string]bool, len(view.State.Points)), order: queuePoints(view.State), rows: map[string]*results.Row{}}
 	for _, p := range view.State.Points {
 		d.index[p.ID], d.ids[p.ID] = p, true
 		d.twins = d.twins || p.Full != "" && p.Full != p.ID
 	}
-	d.names = namesOf(view.State.Points)
+	if before != nil && len(before.index) == len(d.index) { // points come, and never go or get other labels
+		d.names = before.names
+	} else {
+		d.names = namesOf(view.State.Points)
+	}
 	t := view.Table
 	if t == nil {
 		return d
@@ -42,7 +48,8 @@ func digestOf(view *screen.SweepView) *digest {
 		d.rows[r.Point] = r
 	}
 	d.front, d.best = map[string]bool{}, map[string]bool{}
-	for _, i := range t.Pareto().Points {
+	front := t.Pareto()
+	for _, i := range front.Points {
 		d.front[t.Rows[i].Point] = true
 	}
 	for _, b := range t.BestPerSize() {
@@ -51,7 +58,7 @@ func digestOf(view *screen.SweepView) *digest {
 		}
 	}
 	d.axes, d.own = heatAxes(t)
-	d.columns, d.notes = resultColumns(t), t.Notes()
+	d.columns, d.notes = resultColumns(t, front), t.Notes()
 	return d
 }
 

@@ -52,16 +52,21 @@ func (m *Model) askAxis(string) tea.Cmd {
 	})
 }
 
-// grammar is how values are written, in one line.
-const grammar = "8,16,32   1..4   32..256*2   0..1/5   1e-4..1e-2/5log"
+// How values are written: those of words, of numbers, and of several keys.
+const (
+	listGrammar   = "one or more, with commas between them"
+	numberGrammar = "8,16,32 or 1..4 or 32..256*2 or 0..1/5 or 1e-4..1e-2/5log"
+)
 
 // askValues asks for the values of keys: of the axis at, or of a new one.
 func (m *Model) askValues(names []string, text string, at int) tea.Cmd {
-	label := grammar
-	if len(names) > 1 {
-		label = "one for each key: " + strings.Repeat("a:", len(names)-1) + "b,…"
-	} else if k, ok := experiment.KeyOf(names[0]); ok {
-		label += "   allowed: " + k.Allowed()
+	label := "one for each key, joined by colons: " + strings.Repeat("a:", len(names)-1) + "b,…"
+	if k, ok := experiment.KeyOf(names[0]); ok && len(names) == 1 {
+		label = listGrammar
+		if k.Kind == experiment.Int || k.Kind == experiment.Float {
+			label = numberGrammar
+		}
+		label += "; allowed: " + k.Allowed()
 	}
 	check := func(s string) error { return m.checkAxis(names, s, at) }
 	title := "Values of " + strings.Join(names, ", ")

@@ -42,7 +42,7 @@ func TestHeatMarksWhatIsNotFinal(t *testing.T) {
 		d.Press("esc")
 		has(t, heatLines(d.Text()), "0.84x…")
 		if size[1] > 30 {
-			has(t, heatLines(d.Text()), "… so far: more of its runs wait")
+			has(t, heatLines(d.Text()), "… so far: more of its runs are to come")
 		}
 	}
 	d, _ := onResults(t, 80, 24, 10)

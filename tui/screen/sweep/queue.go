@@ -35,14 +35,15 @@ func queueBindings() table {
 type queueForm struct {
 	names  int  // form of the points' names
 	width  int  // of the widest
-	narrow bool // room for name and state alone
+	narrow bool // room for name and state, hardly for more
+	steps  bool // room for the step as well
 }
 
 const (
 	narrowQueue = 50 // cells under which the queue is narrow
 	leastName   = 10
 	// stateCells and restCells are the least widths of what stands beside a name, with blanks.
-	stateCells, restCells = 10, 40
+	stateCells, stepCells, restCells = 10, 10, 40
 )
 
 // formOf finds the form for a table of w cells.
@@ -55,13 +56,14 @@ func (d *digest) formOf(w int) queueForm {
 		f.names = d.names.fitting(shown, most)
 	}
 	f.width = layout.Clamp(d.names.widest(f.names, shown), leastName, most)
+	f.steps = widget.Gutter+f.width+stateCells+stepCells <= w
 	return f
 }
 
 func (f queueForm) columns() []widget.Column {
 	state := widget.Column{ID: "cause", Title: "state", Width: stateCells - 1, Flex: 1}
 	point, run := widget.Column{ID: "point", Title: "point", Width: f.width}, widget.Column{ID: "run", Title: "run", Width: 5, Drop: 5}
-	step, ms, left := widget.Column{ID: "step", Title: "step", Width: 9, Right: true, Drop: 3}, widget.Column{ID: "ms", Title: "ms", Width: 6, Right: true, Drop: 4}, widget.Column{ID: "eta", Title: "left", Width: 6, Right: true, Drop: 6}
+	step, ms, left := widget.Column{ID: "step", Title: "step", Width: stepCells - 1, Right: true, Drop: 3}, widget.Column{ID: "ms", Title: "ms", Width: 6, Right: true, Drop: 4}, widget.Column{ID: "eta", Title: "left", Width: 6, Right: true, Drop: 6}
 	if f.narrow {
 		return []widget.Column{point, state, run, step, ms, left}
 	}
@@ -118,9 +120,9 @@ func (m *Model) queueRow(t theme.Theme, p *sweeps.PointState, place int) widget.
 			ms = format.Millis(now.Seconds)
 			left = format.Duration(time.Duration(now.Seconds * float64(max(0, int64(p.Steps)-now.Step)) * float64(time.Second)))
 		}
-		if narrow {
+		if !m.queueForm.steps {
 			state = step
-		} else if n := len(p.Attempts); n > 1 {
+		} else if n := len(p.Attempts); n > 1 && !narrow {
 			state += fmt.Sprintf(", attempt %d", n)
 		}
 	case sweeps.Queued:

@@ -105,13 +105,13 @@ func (m *Model) read() tea.Cmd {
 	if !m.visible || m.shown.id == "" || m.env.Sweeps == nil {
 		return nil
 	}
-	gen, id, known, ask := m.poll.Gen(), m.shown.id, m.shown.view, m.env.Sweeps
+	gen, id, known, before, ask := m.poll.Gen(), m.shown.id, m.shown.view, m.shown.digest, m.env.Sweeps
 	return func() tea.Msg {
 		ctx, cancel := context.WithTimeout(context.Background(), readDeadline)
 		defer cancel()
 		out := sweepRead{gen: gen}
 		if out.view, out.err = ask.Read(ctx, id); out.err == nil && out.view != known {
-			out.digest = digestOf(out.view)
+			out.digest = digestOf(out.view, before)
 		}
 		return out
 	}

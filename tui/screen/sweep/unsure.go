@@ -73,7 +73,7 @@ func (u unsure) words() string {
 	case sweeps.Running:
 		return "so far: a run that it rests on goes on"
 	case sweeps.Queued:
-		return "so far: more of its runs wait"
+		return "so far: more of its runs are to come"
 	}
 	return "rests on a run that " + ended[sweeps.Status(u)] + " before its end"
 }
