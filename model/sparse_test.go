@@ -57,7 +57,7 @@ func TestLoadSupportErrors(t *testing.T) {
 			first[i] = int64(i)
 		}
 		for want, places := range map[string][]int64{
-			"want 2048":     good[1:],
+			"want 2048":    good[1:],
 			"outside":      append(slices.Clone(good[:2047]), 4096),
 			"rising order": append([]int64{good[1], good[0]}, good[2:]...),
 			"far from":     first,
