@@ -27,9 +27,9 @@ func (s Spec) Key() string {
 		Twins       bool
 	}{Repeats: max(s.Repeats, 1), Twins: s.Twins}
 	base, bad := s.base()
-	for _, k := range experiment.Keys() {
-		if !unnamed(k.Name) {
-			said.Set = append(said.Set, Assign{k.Name, k.Get(&base)})
+	for _, key := range base.Given() { // no defaults: a key that a later version adds makes no other space
+		if !unnamed(key) {
+			said.Set = append(said.Set, Assign{key, base.Get(key)})
 		}
 	}
 	said.Set = append(said.Set, bad...) // another wrong value is another space
