@@ -16,7 +16,7 @@ const (
 )
 
 const (
-	judgeEvery = time.Second
+	judgeEvery = 500 * time.Millisecond
 	stepBudget = 4 << 20 // bytes of step lines per look
 
 	// A run has diverged when the mean of its last losses is so many times the first, after so many steps: a peak that
