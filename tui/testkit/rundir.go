@@ -54,7 +54,7 @@ func (r RunDir) Write(t testing.TB, root string) runner.Info {
 	shape := record.ModelShape{D: e.Model.D, FF: e.Model.FF, Layers: e.Model.Layers, Heads: e.Model.Heads, Vocab: e.Model.Vocab, RankAttn: e.Model.RankAttn, RankMLP: e.Model.RankMLP}
 	in.Run.Model = shape
 	in.Run.Plan = record.PlanFields{Scheme: string(e.Parallel.Scheme), Variant: string(e.Model.Variant), Norm: e.Step.Norm, Grouped: e.Step.Grouping, Ckpt: e.Step.Recompute,
-		TP: e.Parallel.TP, PP: e.Parallel.PP, DP: e.Parallel.DP, MBS: e.Step.MicroBatch, Acc: e.Step.Accumulate, Seq: e.Step.Seq, DType: e.Step.DType, Device: e.Step.Device}
+		TP: e.Parallel.TP, PP: e.Parallel.PP, DP: e.Parallel.DP, Link: e.Parallel.Link, MBS: e.Step.MicroBatch, Acc: e.Step.Accumulate, Seq: e.Step.Seq, DType: e.Step.DType, Device: e.Step.Device}
 	must(t, os.MkdirAll(in.Dir, 0o755))
 	if r.State.Over() {
 		in.Ended = r.End

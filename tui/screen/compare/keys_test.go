@@ -54,6 +54,29 @@ func TestIncomparableAndShortRunsAreMarkedAndNotBest(t *testing.T) {
 	has(t, d.Text(), "is short")
 }
 
+// What was measured beside an emulated link says so, in the table and over the bars.
+func TestEmulatedLinkIsMarked(t *testing.T) {
+	slowed := three(t)
+	for i := range slowed {
+		if err := slowed[i].Experiment.Set("link", "bw=2GB/s"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, w := range []int{80, 120, 200} {
+		d, store := start(t, w, 36, slowed...)
+		d.Send(compareAll(store))
+		has(t, d.Text(), "emulated link")
+		d, store = start(t, w, 36, three(t)...)
+		d.Send(compareAll(store))
+		if strings.Contains(d.Text(), "emulated") {
+			t.Errorf("marked for nothing:\n%s", d.Text())
+		}
+	}
+	d, store := start(t, 120, 36, append(three(t)[:2], slowed[2])...)
+	d.Send(compareAll(store))
+	has(t, d.Text(), "≠ #jkmn", "link bw=2GB/s instead of none")
+}
+
 func TestAddRemoveReset(t *testing.T) {
 	extra := three(t)[2]
 	extra.ID = "20261129-110001-tiny-cola-btp-tp4-more"

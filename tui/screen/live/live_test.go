@@ -51,6 +51,20 @@ func failed(t testing.TB) testkit.RunDir {
 	return r
 }
 
+// The screen of a run beside an emulated link says so in its status line.
+func TestEmulatedLinkIsMarked(t *testing.T) {
+	r := btp(t)
+	if err := r.Experiment.Set("link", "bw=2GB/s,latency=20us"); err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range []int{80, 120, 200} {
+		d, _ := start(t, w, 36, r)
+		if !strings.Contains(d.Text(), "emulated link bw=2GB/s,latency=20us") {
+			t.Errorf("not at %d columns:\n%s", w, d.Text())
+		}
+	}
+}
+
 var goldenSizes = [][2]int{{60, 20}, {80, 24}, {120, 36}, {200, 50}}
 
 func TestGoldens(t *testing.T) {

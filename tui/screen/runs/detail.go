@@ -96,6 +96,9 @@ func measuredLines(t theme.Theme, r run, w int, short bool) []string {
 		if f.Short {
 			step += ", short run"
 		}
+		if r.Run.Experiment.Parallel.Link != "" {
+			step += ", " + experiment.EmulatedLink
+		}
 		lines = append(lines, "", step+")")
 	}
 	if parts.Known() {
