@@ -30,6 +30,9 @@ func (m *Model) heatPane(t theme.Theme, r layout.Rect) string {
 	default:
 		metric, _ := results.MetricOf(seen.look.Metric)
 		title, note = "Heat  "+metric.Title, layout.Clean(seen.look.Y+" by "+seen.look.X)
+		if emulated(seen.grid) {
+			title += ", " + experiment.EmulatedLink
+		}
 		foot := m.heatFoot(t, w, h-leastHeat)
 		lines = chart.Heat(t, m.heatCells(t, metric), w, h-len(foot))
 		for len(lines) < h-len(foot) {
@@ -59,12 +62,12 @@ func (m *Model) heatFoot(t theme.Theme, w, n int) []string {
 	for _, text := range m.seen.unsureLegend(t) {
 		add(t.Warn, text)
 	}
-	if emulated(m.seen.grid) {
-		add(t.Warn, experiment.EmulatedLink+": these are not this machine's times")
-	}
 	add(t.Dim, layout.Clean(m.seen.grid.Combined))
 	return out[:layout.Clamp(n, 0, len(out))]
 }
+
+// emulatedRow reports whether the times of a row are those of an emulated link.
+func emulatedRow(r *results.Row) bool { return r.Link() != "" }
 
 // emulated reports whether figures of a map were taken beside an emulated link.
 func emulated(g *results.Heat) bool {

@@ -2,9 +2,11 @@ package sweep
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	"boost-tui/experiment"
 	"boost-tui/sweeps"
 	"boost-tui/tui/format"
 	"boost-tui/tui/keys"
@@ -197,7 +199,11 @@ func (m *Model) queuePane(t theme.Theme, r layout.Rect) string {
 	}
 	foot := m.queueFoot(t, w, h)
 	body := layout.Stack(m.queue.View(t, w, h-len(foot), m.focus == paneQueue), strings.Join(foot, "\n"))
-	return panel.Panel{Title: "Queue", Note: m.queueNote(w, h-len(foot)), Focused: m.focus == paneQueue}.View(t, body, r.W, r.H)
+	title := "Queue"
+	if tb := m.table(); tb != nil && slices.ContainsFunc(tb.Rows, emulatedRow) {
+		title += ", " + experiment.EmulatedLink
+	}
+	return panel.Panel{Title: title, Note: m.queueNote(w, h-len(foot)), Focused: m.focus == paneQueue}.View(t, body, r.W, r.H)
 }
 
 // queueFoot is the point under the cursor in full: names in the table are short.

@@ -32,7 +32,7 @@ func (m *Model) resultsPane(t theme.Theme, r layout.Rect) string {
 	case onlyBest:
 		title = "Results: best per size"
 	}
-	if slices.ContainsFunc(m.seen.rows, func(r *results.Row) bool { return r.Link() != "" }) {
+	if slices.ContainsFunc(m.seen.rows, emulatedRow) {
 		title += ", " + experiment.EmulatedLink
 	}
 	return panel.Panel{Title: title, Note: m.resultNote(t, w, w-layout.Width(title)-8), Focused: m.focus == paneResults}.View(t, body, r.W, r.H)
