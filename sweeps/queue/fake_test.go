@@ -437,7 +437,7 @@ func (b *bed) skipRest() {
 // eventually waits for a condition.
 func (b *bed) eventually(what string, ok func(*sweeps.State) bool) *sweeps.State {
 	b.t.Helper()
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		st := b.state()
 		if ok(st) {
 			return st

@@ -129,6 +129,7 @@ func TestBudgets(t *testing.T) {
 		return best
 	}
 	view := *s.Views[shownID]
+	update := time.Hour
 	news := quickest(func() { // the reading itself is in a Cmd
 		other := view
 		s.Put(&other)
@@ -136,9 +137,7 @@ func TestBudgets(t *testing.T) {
 		in := cmd()
 		start := time.Now()
 		m.Update(in)
-		if took := time.Since(start); took > 5*time.Millisecond*slack {
-			t.Errorf("news took %v", took)
-		}
+		update = min(update, time.Since(start))
 	})
 	for _, k := range []string{"tab", "/"} {
 		m.Update(keys.Press(k))
@@ -148,7 +147,10 @@ func TestBudgets(t *testing.T) {
 		m.Update(keys.Press("down"))
 		m.View(layout.Rect{Y: 1, W: 200, H: 57})
 	})
-	t.Logf("news with reading %v, key %v, drawing %v", news, key, draw)
+	t.Logf("news %v, with reading %v, key %v, drawing %v", update, news, key, draw)
+	if update > 5*time.Millisecond*slack {
+		t.Errorf("news took %v", update)
+	}
 	if key > 5*time.Millisecond*slack || draw > 8*time.Millisecond*slack {
 		t.Errorf("a key took %v, drawing %v", key, draw)
 	}
