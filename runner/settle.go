@@ -103,9 +103,14 @@ func (in *Info) settle(ctx context.Context) (again bool, err error) {
 	case err != nil: // damaged: nobody will ever say more
 	case agent == me: // claimed above; there never were ranks
 		in.State, in.Cause, in.Fault = Lost, "it was never started: the program that launched it is gone", MachineFault
-	case agent.look(me) != dead:
-		return false, nil
 	default:
+		switch agent.look(me) {
+		case alive: // it took the run on just after that was described as one which nobody did
+			return true, nil
+		case elsewhere: // the same may be, and more is not known
+			*in = readInfo(in.Dir, me, time.Now())
+			return false, nil
+		}
 		if err := in.lastWords(ctx); err != nil {
 			return false, err
 		}

@@ -85,6 +85,32 @@ func agentCommand(dir string) *exec.Cmd {
 	return exec.Command(self, "agent", "--run", dir)
 }
 
+// TestSettleWhileAnAgentTakesItOn: an agent whose launcher died takes the run on just after that was seen to have none. Who
+// called it lost then would start it a second time.
+func TestSettleWhileAnAgentTakesItOn(t *testing.T) {
+	s := NewStore(t.TempDir())
+	parent := here()
+	parent.PID = os.Getppid()
+	st, err := procStat(parent.PID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parent.StartTicks = st.startTicks
+	for name, agent := range map[string]Process{"here": parent, "elsewhere": {PID: 1, Host: "elsewhere"}} {
+		r, dir := orphan(t, s, "ok", nil)
+		in, err := s.Load(r.ID)
+		if err != nil || in.State != Lost {
+			t.Fatalf("%s: %s, %v", name, in.State, err)
+		}
+		if err := claim(dir, agent, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		if again, err := in.settle(t.Context()); err != nil || !again && in.State != Running {
+			t.Errorf("%s: %s (%s), %v", name, in.State, in.Cause, err)
+		}
+	}
+}
+
 // TestSettleAfterClaim: who claimed a run and could not write the result (the disk was full) can do so later, and
 // others can when it is gone.
 func TestSettleAfterClaim(t *testing.T) {

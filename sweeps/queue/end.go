@@ -30,7 +30,7 @@ func End(ctx context.Context, runs *runner.Store, s *sweeps.Sweep, points []stri
 	follow := s.Follow()
 	asked := map[string]bool{} // runs
 	settled := [2]int{-1}      // what there was when the end of runs was written down here
-	for ctx.Err() == nil {
+	for {
 		st, _, err := follow.Next()
 		if err != nil {
 			return err
@@ -38,6 +38,9 @@ func End(ctx context.Context, runs *runner.Store, s *sweeps.Sweep, points []stri
 		queued, running := open(st, wanted)
 		if len(queued)+len(running) == 0 {
 			return nil
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("%d points of sweep %s were told to end and have not yet: %w", len(queued)+len(running), s.ID, context.Cause(ctx))
 		}
 		if len(queued) > 0 {
 			if err := s.Skip(queued); err != nil && !errors.Is(err, sweeps.ErrChanged) {
@@ -65,7 +68,6 @@ func End(ctx context.Context, runs *runner.Store, s *sweeps.Sweep, points []stri
 		case <-time.After(endEvery):
 		}
 	}
-	return fmt.Errorf("points of sweep %s were told to end and have not yet: %w", s.ID, context.Cause(ctx))
 }
 
 // open are the points that are not over, of those that are wanted or with nil of all.
