@@ -72,10 +72,12 @@ func TestFullMidRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := wait(t, h)
-	if in.State != Failed || in.Result == nil || !strings.Contains(in.Cause, "rank 1") || !strings.Contains(in.Cause, "disk that holds the runs is full") {
+	if in.State != Failed || in.Result == nil || !strings.Contains(in.Cause, "disk that holds the runs is full") {
 		t.Fatalf("%s: %s, %v", in.State, in.Cause, in.Err)
 	}
-	if e, err := protocol.ReadExit(h.Dir, 1); err != nil || e.Step != 3 {
+	// The full disk may meet a write of rank 0 before that of the rank that fills it.
+	first := strings.Contains(in.Cause, "rank 1")
+	if e, err := protocol.ReadExit(h.Dir, 1); err != nil || first && e.Step != 3 {
 		t.Errorf("record %+v, %v", e, err)
 	}
 	if n, err := s.Load(neighbour.ID); err != nil || n.Err != nil || n.State != Pending {
