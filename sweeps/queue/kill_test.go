@@ -235,12 +235,13 @@ func TestInterruptedAtRandom(t *testing.T) {
 func TestEverythingKilled(t *testing.T) {
 	b := points(t, 2, nil)
 	b.fakes("1 long-once")
-	b.engine("engine")
+	cmd := b.engine("engine")
 	b.eventually("a run", running(1))
 	b.training("1")
 	for _, pid := range processes(b.runs.Root) {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
+	_ = cmd.Wait() // it holds its lock until it is gone
 	st := b.run()
 	if first := seed(st, 1).Attempts[0]; st.Count(sweeps.Finished) != 2 || !first.Machine || len(seed(st, 1).Attempts) != 2 {
 		t.Errorf("%d finished, %+v", st.Count(sweeps.Finished), seed(st, 1).Attempts)
