@@ -66,9 +66,8 @@ func furnish(tmp string) error {
 
 // build prepares the directory under a hidden name and then gives it its own.
 func (s *Store) build(r *Run) (dir string, err error) {
-	fill := func(tmp string) (string, error) { return r.describe(tmp) }
 	if tmp := s.ahead.take(); tmp != "" {
-		if id, err := placeFolder(s.Root, tmp, fill); err == nil {
+		if id, err := placeFolder(s.Root, tmp, r.describe); err == nil {
 			return s.Dir(id), nil
 		} // somebody removed it, or the disk is full: a new one meets what is the matter, or nothing
 	}
@@ -77,7 +76,7 @@ func (s *Store) build(r *Run) (dir string, err error) {
 	if err != nil {
 		return "", err
 	}
-	id, err := placeFolder(s.Root, tmp, fill)
+	id, err := placeFolder(s.Root, tmp, r.describe)
 	if err != nil {
 		return "", err
 	}
