@@ -73,6 +73,9 @@ func decayInGradient(m *mistaken, call kernels.Call, op kernels.Op) (kernels.Op,
 // TestDeliberateMistakes plants every mistake that the reference's own check of the cases lists: the loss must
 // miss by 1e-4 or more, ten times the tolerance.
 func TestDeliberateMistakes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("minutes under the race detector: the cpu device's cases stand for it in a short run")
+	}
 	cases := named(t)
 	for name, k := range map[string]struct {
 		c      string
@@ -118,6 +121,9 @@ func TestDeliberateMistakes(t *testing.T) {
 
 // TestParallelMistakes plants what goes wrong only on more than one rank, or only where something is recomputed.
 func TestParallelMistakes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("minutes under the race detector: the cpu device's cases stand for it in a short run")
+	}
 	cases := named(t)
 	skip := func(which func(kernels.Call, kernels.Op) bool) func(*mistaken, kernels.Call, kernels.Op) (kernels.Op, error) {
 		return func(_ *mistaken, call kernels.Call, op kernels.Op) (kernels.Op, error) {

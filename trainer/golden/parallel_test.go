@@ -23,6 +23,9 @@ func describe(o Options) string {
 // TestParallelCases runs a case of every variant under every scheme that fits it, over replicas, with their optimizer in slices,
 // over stages, and with sequence parallelism.
 func TestParallelCases(t *testing.T) {
+	if testing.Short() {
+		t.Skip("minutes under the race detector: the cpu device's cases stand for it in a short run")
+	}
 	some := []string{"cola_base", "cola_clip", "full_base", "lax_dense", "lax_identity", "loro_base", "relora_base", "sltrain_base"}
 	parallelCases(t, some, func() func(rank, n int) (kernels.Device, error) { return open(false) }, func(c Case, s experiment.Scheme) []string { return []string{experiment.RecomputeNone} })
 }
@@ -73,6 +76,9 @@ func parallelCases(t *testing.T, only []string, devices func() func(rank, n int)
 
 // TestDimensionMistakes plants what goes wrong only over replicas, stages or tokens.
 func TestDimensionMistakes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("minutes under the race detector: the cpu device's cases stand for it in a short run")
+	}
 	cases := named(t)
 	skip := func(which func(kernels.Call, kernels.Op) bool) func(*mistaken, kernels.Call, kernels.Op) (kernels.Op, error) {
 		return func(_ *mistaken, call kernels.Call, op kernels.Op) (kernels.Op, error) {

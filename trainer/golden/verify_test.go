@@ -33,7 +33,7 @@ func TestCases(t *testing.T) {
 		t.Fatalf("%d embedded cases", len(cases))
 	}
 	for _, c := range cases {
-		if short := []string{"cola_base", "full_base", "lax_dense", "loro_base", "relora_base", "sltrain_base"}; testing.Short() && !slices.Contains(short, c.Name) {
+		if short := []string{"cola_base"}; testing.Short() && !slices.Contains(short, c.Name) {
 			continue // these show the race detector every path
 		}
 		for _, s := range c.Schemes() {
