@@ -32,6 +32,9 @@ func TestParallelCases(t *testing.T) {
 
 // TestParallelCasesOnProcessor runs all cases so on the cpu device, where streams run at the same time, with every way of recomputing.
 func TestParallelCasesOnProcessor(t *testing.T) {
+	if testing.Short() {
+		t.Skip("minutes under the race detector; the trainer's meshes stand for it in a short run")
+	}
 	parallelCases(t, nil, func() func(rank, n int) (kernels.Device, error) { return processor(t, "") }, Case.Recomputes)
 }
 
