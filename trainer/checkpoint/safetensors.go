@@ -119,8 +119,14 @@ func parseHeader(text []byte, body int64) (map[string]Array, map[string]string, 
 			continue
 		}
 		var a Array
-		if err := json.Unmarshal(raw, &a); err != nil {
+		var exact struct { // an array of Go takes any number of values
+			Range []json.RawMessage `json:"data_offsets"`
+		}
+		if err := errors.Join(json.Unmarshal(raw, &a), json.Unmarshal(raw, &exact)); err != nil {
 			return nil, nil, fmt.Errorf("tensor %q: %w", name, err)
+		}
+		if len(exact.Range) != len(a.Range) {
+			return nil, nil, fmt.Errorf("tensor %q: data_offsets has %d values, want %d", name, len(exact.Range), len(a.Range))
 		}
 		if err := a.check(body); err != nil {
 			return nil, nil, fmt.Errorf("tensor %q: %w", name, err)
