@@ -48,6 +48,28 @@ func TestSweepIsCancelled(t *testing.T) {
 	}
 }
 
+// A finished point runs again only for who asks for just that, and its new run counts.
+func TestSweepRetryAgain(t *testing.T) {
+	p := newProgram(t)
+	p.want(exitOK, quickSweep("--axis", "seed=1", "--steps", "2")...)
+	v := p.status()
+	point := p.status(v.ID).Points[0]
+	if r := p.run("sweep", "retry", v.ID, point.Point); r.code == exitOK || !strings.Contains(r.err, "--again") {
+		t.Errorf("a finished point: exit %d, %s", r.code, r.err)
+	}
+	if r := p.run("sweep", "retry", v.ID, "--again"); r.code != exitUsage {
+		t.Errorf("no point named: exit %d, %s", r.code, r.err)
+	}
+	p.want(exitOK, "sweep", "retry", v.ID, point.Point, "--again")
+	if v := p.status(v.ID); v.Counts["queued"] != 1 {
+		t.Fatalf("%s: %v", v.State, v.Counts)
+	}
+	p.want(exitOK, "sweep", "resume", v.ID)
+	if now := p.status(v.ID).Points[0]; p.status(v.ID).Counts["finished"] != 1 || now.Run == point.Run {
+		t.Errorf("run %s counts, it was %s before", now.Run, point.Run)
+	}
+}
+
 // A command in front tells how its sweep was ended elsewhere; a sweep whose program is dead can be ended as well.
 func TestSweepInFrontIsCancelled(t *testing.T) {
 	p := newProgram(t)

@@ -66,10 +66,16 @@ func newSweepSkip(a *app) *cobra.Command {
 }
 
 func newSweepRetry(a *app) *cobra.Command {
-	return a.onPoints("retry ID [POINT...]", "Queue points of a sweep again", `Queue points again that failed, were stopped, cancelled or skipped. Without names: all that failed or were cancelled.
+	var again bool
+	cmd := a.onPoints("retry ID [POINT...]", "Queue points of a sweep again", `Queue points again that failed, were stopped, cancelled or skipped. Without names: all that failed or were cancelled.
 The sweep goes on with the next boost-tui sweep resume, or at once where it is running.`, 1,
 		func(sw *sweeps.Sweep, st *sweeps.State, ids []string) error {
-			if len(ids) == 0 {
+			switch {
+			case again && len(ids) == 0:
+				return usagef("--again: name the points whose work is to be done again")
+			case again:
+				return sw.RetryAgain(ids)
+			case len(ids) == 0:
 				ids = unfinished(st)
 			}
 			if len(ids) == 0 {
@@ -78,6 +84,8 @@ The sweep goes on with the next boost-tui sweep resume, or at once where it is r
 			}
 			return sw.Retry(ids)
 		})
+	cmd.Flags().BoolVar(&again, "again", false, "run points that are named again, also those that finished; the new run counts from then on")
+	return cmd
 }
 
 func newSweepCancel(a *app) *cobra.Command {
