@@ -182,15 +182,6 @@ func TestFormsOfConfigurations(t *testing.T) {
 		ok(t, c.CSV(&b))
 		b.Reset()
 		ok(t, c.Markdown(&b))
-		width := 0
-		for line := range strings.Lines(b.String()) {
-			if !strings.HasPrefix(line, "|") {
-				width = 0
-			} else if n := cells(line); width == 0 {
-				width = n
-			} else if n != width {
-				t.Errorf("%d cells instead of %d: %q", n, width, line)
-			}
-		}
+		sameWidth(t, b.String())
 	}
 }

@@ -196,20 +196,26 @@ func FuzzExports(f *testing.F) {
 		}
 		b.Reset()
 		ok(t, table.Markdown(&b))
-		width := 0
-		for line := range strings.Lines(b.String()) {
-			if !strings.HasPrefix(line, "|") {
-				width = 0
-			} else if n := cells(line); width == 0 {
-				width = n
-			} else if n != width {
-				t.Errorf("%d cells instead of %d: %q", n, width, line)
-			}
-		}
+		sameWidth(t, b.String())
 		for line := range strings.Lines(textOf(t, table, 60)) {
 			if line = strings.TrimSuffix(line, "\n"); runewidth.StringWidth(line) > 60 || strings.ContainsFunc(line, unicode.IsControl) {
 				t.Errorf("%q", line)
 			}
 		}
 	})
+}
+
+// sameWidth requires that the lines of a Markdown table have equally many cells.
+func sameWidth(t *testing.T, text string) {
+	t.Helper()
+	width := 0
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, "|") {
+			width = 0
+		} else if n := cells(line); width == 0 {
+			width = n
+		} else if n != width {
+			t.Errorf("%d cells instead of %d: %q", n, width, line)
+		}
+	}
 }
