@@ -92,27 +92,14 @@ func (n *Node) Invite() (Invitation, error) {
 }
 
 func (n *Node) accept() {
-	for {
-		conn, err := n.ln.AcceptTCP()
-		if err != nil {
-			if n.ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
-				return
-			}
-			// Out of descriptors, a connection reset before it was accepted: both pass.
-			select {
-			case <-time.After(redial):
-			case <-n.ctx.Done():
-				return
-			}
-			continue
-		}
+	handshake.Each(n.ctx, n.ln, func(conn net.Conn) {
 		select {
 		case n.places <- struct{}{}:
-			n.wg.Go(func() { n.greet(conn) })
+			n.wg.Go(func() { n.greet(conn.(*net.TCPConn)) }) // a TCP listener has no others
 		default:
 			conn.Close()
 		}
-	}
+	})
 }
 
 // entry is who takes a connection over after its handshake, and what to do when that breaks off.

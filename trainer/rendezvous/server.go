@@ -92,20 +92,7 @@ func (s *Server) Close() error {
 }
 
 func (s *Server) accept() {
-	for {
-		conn, err := s.ln.Accept()
-		if err != nil {
-			if s.ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
-				return
-			}
-			// Out of descriptors, a connection reset before it was accepted: both pass.
-			select {
-			case <-time.After(20 * time.Millisecond):
-			case <-s.ctx.Done():
-				return
-			}
-			continue
-		}
+	handshake.Each(s.ctx, s.ln, func(conn net.Conn) {
 		select {
 		case s.places <- struct{}{}:
 			s.wg.Go(func() {
@@ -115,7 +102,7 @@ func (s *Server) accept() {
 		default:
 			conn.Close()
 		}
-	}
+	})
 }
 
 // serve is the life of one connection.
