@@ -66,6 +66,8 @@ const (
 	NonFiniteGoOn = "go-on"
 
 	WhereLocal   = "local"
+	WhereSSH     = "ssh"
+	WhereSlurm   = "slurm"
 	GateIdentity = "identity" // of LaX's crossings
 	GateVector   = "vector"
 	GateDense    = "dense"
@@ -185,6 +187,12 @@ type Where struct {
 	Partition   string `json:"partition"`
 	Time        string `json:"time"`
 	Setup       string `json:"setup"`
+	QOS         string `json:"qos"`
+	Constraint  string `json:"constraint"`
+	Interface   string `json:"interface"` // network interface, or IP address, that ranks of different hosts reach each other by; empty: the one that leads to the others
+	MaxRestarts int    `json:"max-restarts"`
+	// HeartbeatTimeout is how long, in seconds, a host may be silent before it counts as lost.
+	HeartbeatTimeout int `json:"heartbeat-timeout"`
 }
 
 // Default is the experiment that a user who says nothing gets: tiny, CoLA, on this machine. Open values are open.
@@ -197,7 +205,7 @@ func Default() Experiment {
 		Train: Train{Steps: 100, Warmup: 20, LR: 3e-3, Schedule: "cosine", WeightDecay: 0.1, Beta1: 0.9, Beta2: 0.95,
 			Eps: 1e-8, Clip: 1, Seed: 1, Data: DataEmbedded, DataDType: DataAuto, Documents: Joined, EvalBatches: 4, KeepLast: 2,
 			OnNonFinite: NonFiniteStop},
-		Where: Where{Where: WhereLocal, Nodes: 1},
+		Where: Where{Where: WhereLocal, Nodes: 1, HeartbeatTimeout: 15},
 	}
 }
 

@@ -56,19 +56,34 @@ func (c *checker) sparse() {
 
 // later refuses what has a name already and comes in a later version.
 func (c *checker) later() {
-	s, w := c.e.Step, c.e.Where
+	s := c.e.Step
 	for _, r := range []struct {
 		key  string
 		used bool
 		near []string
 	}{
 		{"device", s.Device == DeviceCUDA || s.Device == DeviceEmu, []string{DeviceCPU}},
-		{"where", w.Where != WhereLocal, []string{WhereLocal}},
-		{"nodes", w.Nodes > 1, []string{"1"}},
 	} {
 		if r.used && !c.has(r.key) {
 			c.add(r.key, "in this version", "is not in this version yet", r.near...)
 		}
+	}
+}
+
+// hosts checks what is said of the machines. What a place itself asks for (names, limits) is checked where it is used.
+func (c *checker) hosts() {
+	w := c.e.Where
+	if c.has("where", "nodes") {
+		return
+	}
+	if w.Where == WhereLocal && w.Nodes > 1 {
+		c.add("nodes", "this machine is one", "are other machines: ranks run there with where ssh or slurm", "1")
+	}
+	if world := c.e.World(); w.Nodes > world && !c.has("nodes", "tp", "pp", "dp") {
+		c.add("nodes", "a rank for every machine", fmt.Sprintf("are more than the %d ranks of tp x pp x dp", world), strconv.Itoa(world))
+	}
+	if w.Where == WhereSSH && w.Hosts == "" {
+		c.add("hosts", "ssh knows its machines", "must name machines, separated by commas, or a file that does")
 	}
 }
 

@@ -54,6 +54,7 @@ func (c *checker) rules() {
 	c.sparse()
 	c.evaluation()
 	c.starts()
+	c.hosts()
 	c.later()
 }
 

@@ -75,7 +75,11 @@ func TestValidate(t *testing.T) {
 		{"tp=2 link=bw=2GB/s,latency=20us", "", ""},
 		{"link=bw=2GB/s", "link", ""}, // a warning
 		{"tp=2 link=bw=2GB/s device=cuda", "link device", "none"},
-		{"where=slurm nodes=2 device=cuda", "device where nodes", "cpu"},
+		{"where=slurm nodes=2 dp=2 device=cuda", "device", "cpu"},
+		{"where=slurm nodes=2", "nodes", "1"},
+		{"nodes=2 dp=2", "nodes", "1"},
+		{"where=ssh nodes=2 dp=2", "hosts", ""},
+		{"where=ssh nodes=2 dp=2 hosts=a,b", "", ""},
 		{"eval-every=1 eval-data=x checkpoint-every=5 resume=r", "", ""},
 		{"eval-data=x", "eval-every", "100"},
 		{"init-from=x resume=r", "init-from", "none"},
