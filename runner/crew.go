@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -165,6 +166,7 @@ func (c *crew) startRank(i int, door *os.File) error {
 	s := protocol.RankSpec{
 		RunDir: c.dir, Rank: i, World: c.run.World(), LocalRank: i - c.first, LocalWorld: c.size(), Threads: c.threads,
 		Rendezvous: c.meet.Rendezvous, Secret: c.meet.Secret, Address: c.o.Share.Address, Experiment: c.run.Experiment, Version: c.o.Version,
+		HostName: cmp.Or(c.o.Share.Name, here().Host), Preflight: c.run.Preflight,
 		SegmentFD: protocol.NoFD, BoardFD: protocol.NoFD, ListenerFD: protocol.NoFD, LauncherFD: protocol.NoFD,
 	}
 	files := []*os.File{stdin, log, log}

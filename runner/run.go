@@ -22,27 +22,29 @@ const maxFileBytes = 1 << 20
 
 // Run is run.json: what a run is. It is written once, before anything starts.
 type Run struct {
-	Schema     int                   `json:"schema"`
-	ID         string                `json:"id"` // also the directory's name
-	Name       string                `json:"name,omitempty"`
-	Tags       []string              `json:"tags,omitempty"` // at launch; later ones are in notes.json
-	Created    time.Time             `json:"created"`
-	Argv       []string              `json:"argv,omitempty"`
-	Host       string                `json:"host"` // where it was launched
-	User       string                `json:"user,omitempty"`
-	Launcher   Process               `json:"launcher"`
-	Foreground bool                  `json:"foreground"`
-	After      string                `json:"after,omitempty"` // id of the run of the same store whose end it waits for
-	Sweep      *SweepRef             `json:"sweep,omitempty"` // nil: it belongs to none
-	Resumed    *Resumed              `json:"resumed,omitempty"`
-	Experiment experiment.Experiment `json:"experiment"` // resolved
-	Model      record.ModelShape     `json:"model"`
-	Plan       record.PlanFields     `json:"plan"`
-	Predicted  *Predicted            `json:"predicted,omitempty"`
-	Versions   Versions              `json:"versions"`
-	Hosts      []string              `json:"hosts"`
-	CPU        string                `json:"cpu,omitempty"`   // processor of the first host
-	Cores      int                   `json:"cores,omitempty"` // that its ranks share
+	Schema     int       `json:"schema"`
+	ID         string    `json:"id"` // also the directory's name
+	Name       string    `json:"name,omitempty"`
+	Tags       []string  `json:"tags,omitempty"` // at launch; later ones are in notes.json
+	Created    time.Time `json:"created"`
+	Argv       []string  `json:"argv,omitempty"`
+	Host       string    `json:"host"` // where it was launched
+	User       string    `json:"user,omitempty"`
+	Launcher   Process   `json:"launcher"`
+	Foreground bool      `json:"foreground"`
+	After      string    `json:"after,omitempty"` // id of the run of the same store whose end it waits for
+	Sweep      *SweepRef `json:"sweep,omitempty"` // nil: it belongs to none
+	Resumed    *Resumed  `json:"resumed,omitempty"`
+	// Preflight is what the run looks at instead of training: its machines; nil: it trains.
+	Preflight  *protocol.PreflightSpec `json:"preflight,omitempty"`
+	Experiment experiment.Experiment   `json:"experiment"` // resolved
+	Model      record.ModelShape       `json:"model"`
+	Plan       record.PlanFields       `json:"plan"`
+	Predicted  *Predicted              `json:"predicted,omitempty"`
+	Versions   Versions                `json:"versions"`
+	Hosts      []string                `json:"hosts"`
+	CPU        string                  `json:"cpu,omitempty"`   // processor of the first host
+	Cores      int                     `json:"cores,omitempty"` // that its ranks share
 }
 
 // Resumed is the checkpoint that a run continues.
@@ -101,13 +103,27 @@ func ParseRun(data []byte) (Run, error) {
 	if r.After != "" && (checkID(r.After) != nil || r.After == r.ID) { // it becomes a path, and is waited for
 		return Run{}, fmt.Errorf("%s is damaged: it waits for a run %q", protocol.RunFile, clean(r.After, 40))
 	}
-	if err := r.Sweep.check(); err != nil {
+	if err := errors.Join(r.Sweep.check(), r.Restart.check()); err != nil {
 		return Run{}, fmt.Errorf("%s is damaged: %w", protocol.RunFile, err)
 	}
 	if w := r.World(); w < 1 || w > protocol.MaxRanks {
 		return Run{}, fmt.Errorf("%s is damaged: it asks for %d ranks", protocol.RunFile, w)
 	}
 	return r, nil
+}
+
+// Kinds of runs.
+const (
+	KindTraining  = "training"
+	KindPreflight = "preflight" // looks at the machines for a minute; it has no steps
+)
+
+// Kind is what the run's ranks do.
+func (r Run) Kind() string {
+	if r.Preflight != nil {
+		return KindPreflight
+	}
+	return KindTraining
 }
 
 // World is the number of ranks; 0 where the experiment makes no sense.

@@ -45,7 +45,8 @@ type CreateOptions struct {
 	After      string // a run of this store, as Find takes it, whose end the new one waits for; empty: none
 	Sweep      *SweepRef
 	Resumed    *Resumed
-	Hosts      []string // that its ranks are on; nil: this one
+	Preflight  *protocol.PreflightSpec // nil: it trains
+	Hosts      []string                // that its ranks are on; nil: this one
 }
 
 // reserveBytes is kept free for a run's last words on a disk that fills up.
@@ -72,15 +73,15 @@ func (s *Store) Create(e experiment.Experiment, o CreateOptions) (Run, string, e
 	}
 	r := Run{
 		Schema: Schema, Name: e.Name, Tags: e.Tags, Created: time.Now().UTC().Truncate(time.Microsecond), Argv: o.Argv,
-		Host: me.Host, User: userName(), Launcher: me, Foreground: o.Foreground, After: o.After, Sweep: o.Sweep, Resumed: o.Resumed,
-		Experiment: e, Model: shapeOf(e.Model), Plan: planOf(e), Predicted: o.Predicted, Versions: o.Versions,
+		Host: me.Host, User: userName(), Launcher: me, Foreground: o.Foreground, After: o.After, Sweep: o.Sweep, Resumed: o.Resumed, Restart: o.Restart,
+		Preflight: o.Preflight, Experiment: e, Model: shapeOf(e.Model), Plan: planOf(e), Predicted: o.Predicted, Versions: o.Versions,
 		Hosts: []string{me.Host}, CPU: cpuName(), Cores: runtime.GOMAXPROCS(0),
 	}
 	if o.Hosts != nil {
 		r.Hosts = o.Hosts
 	}
 	r.Versions.Go = runtime.Version()
-	if err := o.Sweep.check(); err != nil {
+	if err := errors.Join(o.Sweep.check(), o.Restart.check()); err != nil {
 		return Run{}, "", fmt.Errorf("create a run: %w", err)
 	}
 	if w := r.World(); w < 1 || w > protocol.MaxRanks {

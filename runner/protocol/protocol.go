@@ -47,6 +47,10 @@ type RankSpec struct {
 	// Empty: all ranks of the run are on this host.
 	Address    string                `json:"address,omitempty"`
 	Experiment experiment.Experiment `json:"experiment"`
+	// HostName is what records call the rank's host.
+	HostName string `json:"host_name,omitempty"`
+	// Preflight is what the rank looks at instead of training; nil: it trains.
+	Preflight *PreflightSpec `json:"preflight,omitempty"`
 	// Version is the binary's; a rank of another version refuses to start.
 	Version string `json:"version"`
 	// Inherited descriptors, NoFD where absent: shared memory of the host's ranks, the flight board,
