@@ -101,7 +101,7 @@ func Agent(ctx context.Context, o AgentOptions) error {
 	}
 	ctx, stop := notify(ctx)
 	defer stop()
-	life, hangUp, err := a.listen()
+	life, hangUp, err := listen(a.o.Foreground, a.o.Lifeline)
 	if err != nil {
 		return a.finish(Failed, err.Error())
 	}

@@ -69,12 +69,7 @@ func (a *agent) removed() bool {
 }
 
 // signalReason says why a signal ends the run: whoever sent it may have left a request beside it.
-func (a *agent) signalReason() string {
-	if reason, ok := cancelRequest(a.dir); ok {
-		return reason
-	}
-	return agentTold
-}
+func (a *agent) signalReason() string { return reasonToEnd(a.dir) }
 
 // cancel ends the run because somebody wants it.
 func (a *agent) cancel(reason string) {

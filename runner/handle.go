@@ -24,6 +24,19 @@ type Handle struct {
 	ended  chan struct{}          // closed when the agents are gone
 	err    error                  // how they ended; read after ended
 	reason atomic.Pointer[string] // for which this program ends it; nil: it does not
+	// neverBegan is why no agent could be started; nil: some were, or nobody knows.
+	neverBegan error
+}
+
+// newHandle is the handle of a run whose agents were started.
+func newHandle(r Run, dir string, agents Agents) *Handle {
+	h := &Handle{Run: r, Dir: dir, agents: agents, ended: make(chan struct{})}
+	// The goroutine reaps the agents and so lives exactly as long as they; Wait waits for it.
+	go func() {
+		h.err = agents.Wait()
+		close(h.ended)
+	}()
+	return h
 }
 
 const (
@@ -117,7 +130,11 @@ func (h *Handle) Wait(ctx context.Context) (Info, error) {
 	if !h.Run.Foreground {
 		return readInfo(h.Dir, here(), time.Now()), ctx.Err()
 	}
-	reason := reasonOf(context.Cause(ctx))
+	return h.end(reasonOf(context.Cause(ctx)))
+}
+
+// end ends the run and waits until it is over.
+func (h *Handle) end(reason string) (Info, error) {
 	h.ends(reason)
 	err := h.agents.Cancel(reason)
 	err = errors.Join(err, h.awaitCancelled())
@@ -185,6 +202,9 @@ func (h *Handle) settle() Info {
 	}
 	if diskIsFull(h.Dir) {
 		r.Cause += "; " + fullDisk
+	}
+	if h.neverBegan != nil {
+		r.Cause = clean(h.neverBegan.Error(), maxLineRunes)
 	}
 	reason := h.reason.Load()
 	if asked, ok := cancelRequest(h.Dir); ok && reason == nil {

@@ -8,6 +8,7 @@ import (
 
 	"boost-tui/experiment"
 	"boost-tui/profiler/record"
+	"boost-tui/runner/protocol"
 )
 
 // LaunchOptions say how to launch.
@@ -20,6 +21,7 @@ type LaunchOptions struct {
 	After     string // a run of the store, as Find takes it: the ranks start when it is over; empty: at once
 	Resumed   *Resumed
 	Sweep     *SweepRef
+	Preflight *protocol.PreflightSpec // look at the machines instead of training; nil: train
 	Predicted *Predicted
 	Versions  Versions // Binary and Go are filled in
 }
@@ -58,7 +60,7 @@ func Launch(ctx context.Context, s *Store, e experiment.Experiment, o LaunchOpti
 		return nil, err
 	}
 	r, dir, err := s.Create(e, CreateOptions{Argv: o.Argv, Predicted: o.Predicted, Versions: o.Versions, Foreground: !o.Detach, After: o.After, Sweep: o.Sweep,
-		Resumed: o.Resumed, Hosts: hostsOf(place)})
+		Resumed: o.Resumed, Preflight: o.Preflight, Hosts: hostsOf(place)})
 	if err != nil {
 		return nil, err
 	}
@@ -66,12 +68,7 @@ func Launch(ctx context.Context, s *Store, e experiment.Experiment, o LaunchOpti
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("launch run %s: %w", r.ID, record.Explain(err)), os.RemoveAll(dir))
 	}
-	h := &Handle{Run: r, Dir: dir, agents: agents, ended: make(chan struct{})}
-	// The goroutine reaps the agent and so lives exactly as long as it; Wait waits for it.
-	go func() {
-		h.err = agents.Wait()
-		close(h.ended)
-	}()
+	h := newHandle(r, dir, agents)
 	if err := h.started(ctx); err != nil {
 		return nil, &StartError{r.ID, err}
 	}

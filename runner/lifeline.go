@@ -16,11 +16,10 @@ const launcherGone = "boost-tui run, which the run belonged to, was killed"
 
 // listen follows the lifeline of a foreground run: a line on it is a reason to cancel, its end means that
 // the program in front is gone. The channel gets at most one reason. hangUp ends the listening.
-func (a *agent) listen() (life <-chan string, hangUp func(), err error) {
-	if !a.o.Foreground {
+func listen(foreground bool, line io.ReadCloser) (life <-chan string, hangUp func(), err error) {
+	if !foreground {
 		return nil, func() {}, nil
 	}
-	line := a.o.Lifeline
 	if line == nil {
 		if line, err = ownStdin(); err != nil {
 			return nil, nil, err

@@ -42,13 +42,14 @@ type hosted interface{ hostNames() []string }
 
 // placeOf finds the place that an experiment names.
 func placeOf(w experiment.Where) (Place, error) {
-	if p, err := testHosts(); p != nil || err != nil {
-		return p, err
+	by, err := conductorOf(w)
+	if err != nil {
+		return nil, err
 	}
-	if w.Where == experiment.WhereLocal || w.Where == "" {
-		return local{}, nil
+	if here, ok := by.(localConductor); ok && w.MaxRestarts == 0 {
+		return here.place, nil // nobody need stand over its agents
 	}
-	return nil, fmt.Errorf("this version starts runs on this machine only (where = %q): say --where %s", w.Where, experiment.WhereLocal)
+	return conducted{by}, nil
 }
 
 // local is this machine.
@@ -66,12 +67,17 @@ func (local) Start(j Job) (Agents, error) { return startAgent(j, nil) }
 
 // startAgent starts an agent on this machine, with an environment of its own where one is given.
 func startAgent(j Job, env []string, args ...string) (*localAgent, error) {
+	return startRole("agent", j, env, args...)
+}
+
+// startRole starts the program on this machine, as an agent or to conduct some.
+func startRole(role string, j Job, env []string, args ...string) (*localAgent, error) {
 	log, err := regular.OpenFile(filepath.Join(j.Dir, protocol.AgentLogFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, protocol.FileMode)
 	if err != nil {
 		return nil, fmt.Errorf("log of the agent: %w", err)
 	}
 	defer log.Close() // the agent has its own descriptor
-	cmd := exec.Command(j.Binary, append([]string{"agent", "--run", j.Dir}, args...)...)
+	cmd := exec.Command(j.Binary, append([]string{role, "--run", j.Dir}, args...)...)
 	cmd.Env = env
 	cmd.Dir = "/" // a run must not keep a file system busy; paths are absolute
 	cmd.Stdout, cmd.Stderr = log, log

@@ -36,6 +36,10 @@ type Result struct {
 	Started time.Time       `json:"started"`
 	Ended   time.Time       `json:"ended"`
 	Summary json.RawMessage `json:"summary,omitempty"` // profiler/compare.Summary
+	// Lost are the hosts that were lost while it ran, by the names that records call them.
+	Lost []string `json:"lost,omitempty"`
+	// RestartedAs is the id of the run that goes on from this one. It is added when that run is there.
+	RestartedAs string `json:"restarted_as,omitempty"`
 }
 
 // RankExit is a rank's end in short; exit/r*.json has the whole record.

@@ -35,6 +35,7 @@ type Run struct {
 	After      string    `json:"after,omitempty"` // id of the run of the same store whose end it waits for
 	Sweep      *SweepRef `json:"sweep,omitempty"` // nil: it belongs to none
 	Resumed    *Resumed  `json:"resumed,omitempty"`
+	Restart    *Restart  `json:"restart,omitempty"` // nil: it was launched by somebody
 	// Preflight is what the run looks at instead of training: its machines; nil: it trains.
 	Preflight  *protocol.PreflightSpec `json:"preflight,omitempty"`
 	Experiment experiment.Experiment   `json:"experiment"` // resolved

@@ -132,7 +132,7 @@ func parsePart(data []byte) (p part, err error) {
 func (a *agent) assist(ctx context.Context) error {
 	ctx, stop := notify(ctx)
 	defer stop()
-	life, hangUp, err := a.listen()
+	life, hangUp, err := listen(a.o.Foreground, a.o.Lifeline)
 	if err != nil {
 		return a.leavePart(err)
 	}

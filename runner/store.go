@@ -45,6 +45,7 @@ type CreateOptions struct {
 	After      string // a run of this store, as Find takes it, whose end the new one waits for; empty: none
 	Sweep      *SweepRef
 	Resumed    *Resumed
+	Restart    *Restart
 	Preflight  *protocol.PreflightSpec // nil: it trains
 	Hosts      []string                // that its ranks are on; nil: this one
 }

@@ -22,6 +22,7 @@ var commands = []func(*app) *cobra.Command{
 	newVersion,
 	newCompletion,
 	newAgent,
+	newConduct,
 	newRank,
 	newSweeper,
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/spf13/cobra"
 
@@ -10,6 +11,7 @@ import (
 	"boost-tui/runner"
 	"boost-tui/runner/protocol"
 	"boost-tui/trainer"
+	"boost-tui/trainer/checkpoint"
 )
 
 // The roles that the program plays on the nodes of a job. Nobody types these commands: the runner starts
@@ -31,6 +33,36 @@ func newAgent(a *app) *cobra.Command {
 	cmd.Flags().StringVar(&o.Share.Address, "address", "", "IP address at which ranks of other hosts reach this one's")
 	cmd.Flags().StringVar(&o.Share.Name, "host-name", "", "what records call this host")
 	return cmd
+}
+
+func newConduct(a *app) *cobra.Command {
+	o := runner.ConductOptions{Checkpoint: latestCheckpoint}
+	cmd := &cobra.Command{
+		Use: "conduct", Short: "Stand over the agents of a run", Hidden: true, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a.orderly.Store(true)
+			return runner.Conduct(cmd.Context(), o)
+		},
+	}
+	cmd.Flags().StringVar(&o.Dir, "run", "", "folder of the run")
+	cmd.Flags().BoolVar(&o.Foreground, "foreground", false, "the end of stdin ends the run")
+	cmd.Flags().BoolVar(&o.Inside, "inside", false, "this is the job that was submitted for the run")
+	return cmd
+}
+
+// latestCheckpoint is the last whole checkpoint of a run's folder; fs.ErrNotExist where there is none.
+func latestCheckpoint(runDir string) (dir string, step int, err error) {
+	if dir, _, err = checkpoint.Find(runDir); errors.Is(err, checkpoint.ErrNone) { // whatever is there can be read by nobody
+		return "", 0, fmt.Errorf("%w: %w", fs.ErrNotExist, err)
+	}
+	if err != nil {
+		return "", 0, err
+	}
+	c, err := checkpoint.Open(dir)
+	if err != nil {
+		return "", 0, err
+	}
+	return dir, c.Manifest.Step, c.Close()
 }
 
 func newRank(a *app) *cobra.Command {

@@ -28,6 +28,8 @@ const (
 	AgentLogFile  = "agent.log"      // stderr of a detached agent
 	CheckpointDir = "ckpt"           // the folder of the checkpoints
 	MeetFile      = "meet.json"      // where the agents of a run on several hosts let their ranks meet, and the run's secret; gone when it ends
+	ConductFile   = "conduct.json"   // which process stands over the agents of the run, where one does
+	JobFile       = "job.json"       // the scheduler's job that the run is, where it is one
 	exitDir       = "exit"
 )
 
