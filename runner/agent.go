@@ -80,11 +80,7 @@ func Agent(ctx context.Context, o AgentOptions) error {
 		return fmt.Errorf("agent: run directory: %w", err)
 	}
 	a := &agent{o: o, dir: dir, started: time.Now().UTC(), oomStart: oomKills()}
-	data, err := protocol.ReadFile(filepath.Join(dir, protocol.RunFile), maxFileBytes)
-	if err != nil {
-		return fmt.Errorf("agent: %s is not a run: %w", dir, err)
-	}
-	if a.run, err = ParseRun(data); err != nil {
+	if a.run, err = readRun(dir); err != nil {
 		return fmt.Errorf("agent: %w", err)
 	}
 	if a.held, err = os.Stat(dir); err != nil {

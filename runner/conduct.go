@@ -123,11 +123,7 @@ func Conduct(ctx context.Context, o ConductOptions) error {
 
 // attempt sees one run to its end, and gives the folder of its successor; empty: there is none.
 func (c *conduct) attempt(ctx context.Context, dir string) (next string, err error) {
-	data, err := protocol.ReadFile(filepath.Join(dir, protocol.RunFile), maxFileBytes)
-	if err != nil {
-		return "", fmt.Errorf("%s is not a run: %w", dir, err)
-	}
-	run, err := ParseRun(data)
+	run, err := readRun(dir)
 	if err != nil {
 		return "", err
 	}
@@ -148,6 +144,15 @@ func (c *conduct) attempt(ctx context.Context, dir string) (next string, err err
 		return "", err
 	}
 	return c.restart(ctx, in)
+}
+
+// readRun reads run.json.
+func readRun(dir string) (Run, error) {
+	data, err := protocol.ReadFile(filepath.Join(dir, protocol.RunFile), maxFileBytes)
+	if err != nil {
+		return Run{}, fmt.Errorf("%s is not a run: %w", dir, err)
+	}
+	return ParseRun(data)
 }
 
 // begin starts the agents, unless somebody ends the run meanwhile.

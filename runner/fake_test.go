@@ -38,6 +38,13 @@ func TestMain(m *testing.M) {
 			f.StringVar(&o.Share.Address, "address", "", "")
 			f.StringVar(&o.Share.Name, "host-name", "", "")
 			exit(errors.Join(f.Parse(os.Args[2:]), Agent(context.Background(), o)))
+		case "conduct":
+			var o ConductOptions
+			f := flag.NewFlagSet("conduct", flag.ExitOnError)
+			f.StringVar(&o.Dir, "run", "", "")
+			f.BoolVar(&o.Foreground, "foreground", false, "")
+			f.BoolVar(&o.Inside, "inside", false, "")
+			exit(errors.Join(f.Parse(os.Args[2:]), Conduct(context.Background(), o)))
 		case "rank":
 			exit(fakeRank())
 		case "launch":
@@ -164,6 +171,14 @@ func (f *fake) step(step int) error {
 func (f *fake) misbehave() error {
 	switch f.mode {
 	case "ok":
+	case "mortal", "follow-mortal": // it is killed from outside until the run was restarted twice
+		if r, err := readRun(f.s.RunDir); err != nil || r.restartNumber() >= 2 {
+			return err
+		}
+		if f.mode == "mortal" {
+			return syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		}
+		select {}
 	case "crash":
 		fmt.Println("about to fail")
 		return errors.New("boom")

@@ -12,7 +12,6 @@ import (
 	"syscall"
 	"time"
 
-	"boost-tui/profiler/record"
 	"boost-tui/runner/protocol"
 )
 
@@ -26,6 +25,10 @@ type Handle struct {
 	reason atomic.Pointer[string] // for which this program ends it; nil: it does not
 	// neverBegan is why no agent could be started; nil: some were, or nobody knows.
 	neverBegan error
+	conducted  bool   // a process of the run's own stands over its agents
+	store      *Store // that the run was launched in; nil: whichever it lies in
+	// Restarted hears from Follow that a run goes on as another one; nil: nobody does.
+	Restarted func(was, next Info)
 }
 
 // newHandle is the handle of a run whose agents were started.
@@ -51,16 +54,23 @@ const (
 
 // started waits until the agent has taken the run on.
 func (h *Handle) started(ctx context.Context) error {
-	limit := time.NewTimer(startPatience)
+	patience := startPatience
+	if h.conducted {
+		patience = conductPatience
+	}
+	limit := time.NewTimer(patience)
 	defer limit.Stop()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		if _, err := os.Stat(filepath.Join(h.Dir, protocol.AgentFile)); err == nil {
+		if takenOn(h.Dir) {
 			return nil
 		}
 		select {
 		case <-h.ended:
+			if h.conducted && takenOn(h.Dir) {
+				return nil // in that moment
+			}
 			in := h.settle()
 			if h.Run.Foreground {
 				return nil // whoever waits for it learns what became of it
@@ -76,7 +86,7 @@ func (h *Handle) started(ctx context.Context) error {
 			h.ends(reasonOf(context.Cause(ctx)))
 			return errors.Join(fmt.Errorf("launch run %s: %w", h.Run.ID, ctx.Err()), h.abandon())
 		case <-limit.C:
-			return errors.Join(fmt.Errorf("run %s did not start: its agent took more than %s", h.Run.ID, startPatience), h.abandon())
+			return errors.Join(fmt.Errorf("run %s did not start: its agent took more than %s", h.Run.ID, patience), h.abandon())
 		case <-tick.C:
 		}
 	}
@@ -95,35 +105,16 @@ func (h *Handle) abandon() error {
 // ends notes why this program ends the run, for the case that its agent cannot write it down.
 func (h *Handle) ends(reason string) { h.reason.CompareAndSwap(nil, &reason) }
 
-// Follow is Attach for the program that launched the run: the end of the agent ends it too, whatever the
-// directory says.
-func (h *Handle) Follow(ctx context.Context, follow func(record.StepLine)) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	over := make(chan struct{})
-	defer close(over)
-	go func() {
-		select {
-		case <-h.ended:
-			cancel()
-		case <-over:
-		}
-	}()
-	read := stepReader(h.Dir, follow)
-	_, err := followRun(ctx, h.Dir, read)
-	select {
-	case <-h.ended:
-		return read() // what came between the last look and the end
-	default:
-		return err
-	}
-}
-
-// Wait blocks until the run is over and says how it ended. When the context ends first, a foreground
-// run is cancelled and waited for; a detached one goes on, and Wait returns the context's error.
+// Wait blocks until the run is over and says how it ended; where it was restarted, how the last of the chain ended. When
+// the context ends first, a foreground run is cancelled and waited for; a detached one goes on, and Wait returns the
+// context's error.
 func (h *Handle) Wait(ctx context.Context) (Info, error) {
 	select {
 	case <-h.ended:
+		if err := h.outlived(ctx); err != nil {
+			in, _ := h.look() // the error that counts is there already
+			return in, err
+		}
 		return h.settle(), nil
 	case <-ctx.Done():
 	}
@@ -140,6 +131,9 @@ func (h *Handle) end(reason string) (Info, error) {
 	err = errors.Join(err, h.awaitCancelled())
 	if errors.Is(err, os.ErrClosed) || errors.Is(err, os.ErrProcessDone) || errors.Is(err, syscall.EPIPE) {
 		err = nil // it ended by itself in that moment
+	}
+	if again := h.outlived(context.Background()); again != nil {
+		err = errors.Join(err, again)
 	}
 	return h.settle(), err
 }
@@ -180,6 +174,7 @@ func reasonOf(cause error) string {
 // settle reads how the run ended once its agent is gone. An agent that could not say (it was killed)
 // leaves the last word to the ranks' records, and this program writes the result.
 func (h *Handle) settle() Info {
+	h.advance()
 	in := readInfo(h.Dir, here(), time.Now())
 	if in.Result != nil || in.Err != nil {
 		if !in.State.Over() { // its agent is gone: nothing goes on, whatever the files say

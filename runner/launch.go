@@ -69,6 +69,8 @@ func Launch(ctx context.Context, s *Store, e experiment.Experiment, o LaunchOpti
 		return nil, errors.Join(fmt.Errorf("launch run %s: %w", r.ID, record.Explain(err)), os.RemoveAll(dir))
 	}
 	h := newHandle(r, dir, agents)
+	h.store = s
+	_, h.conducted = place.(conducted)
 	if err := h.started(ctx); err != nil {
 		return nil, &StartError{r.ID, err}
 	}

@@ -45,7 +45,7 @@ func (c *conduct) restart(ctx context.Context, in Info) (next string, err error)
 	switch {
 	case ctx.Err() != nil || in.Err != nil || in.Result == nil || in.Result.RestartedAs != "":
 		return "", nil
-	case in.Fault != MachineFault || in.DiskFull() || in.Run.restartNumber() >= in.Run.Experiment.Where.MaxRestarts:
+	case !mayRestart(in):
 		return "", nil
 	}
 	if _, asked := cancelRequest(in.Dir); asked {

@@ -148,6 +148,10 @@ func (a *app) follow(ctx context.Context, s *runner.Store, p prepared, title str
 		}
 	}
 	bar := a.progress(title, p.experiment.StepsToRun())
+	h.Restarted = func(was, next runner.Info) {
+		bar.clear()
+		a.note("run %s is %s: %s; it goes on as run %s", was.ID, was.State, was.Cause, next.ID)
+	}
 	followed := h.Follow(ctx, bar.step)
 	bar.clear()
 	in, err := h.Wait(ctx)
