@@ -80,6 +80,9 @@ func (f *experimentFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.config, "config", "", "experiment `FILE` (TOML), - for stdin; flags win over it")
 	flags.Var(setFlag{f}, "set", "set any key, repeatable; the last word on the command line wins")
 	for _, k := range experiment.Keys() {
+		if flags.Lookup(k.Name) != nil { // the command's own word (constraint, of a sweep); --set says the key
+			continue
+		}
 		help := k.Help
 		if k.Kind == experiment.Choice {
 			help += ": " + strings.Join(k.Choices, ", ")
