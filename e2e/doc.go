@@ -1,0 +1,17 @@
+// Package e2e holds the tests of runs across nodes, against the development cluster (scripts/dev-cluster.sh): a real
+// slurmctld, real slurmd and sshd, nodes that are cut off, crash and hang, and no fakes. The package has tests only.
+//
+// They need root, network namespaces and Debian's Slurm, and are skipped elsewhere, with the reason. What they start runs
+// as the cluster's unprivileged user. Each test has a cluster to itself; several clusters stand side by side, since tests
+// mostly wait.
+//
+//	BOOST_E2E=1                run them; without it they are skipped (.ci/run says it)
+//	BOOST_E2E_CLUSTERS=2       how many clusters, and so how many tests at once
+//	BOOST_E2E_CLUSTER=DIR      take the cluster whose SLURM_DEV_DIR this is, and leave it up
+//	BOOST_E2E_BINARY=FILE      test this binary instead of building one
+//	BOOST_E2E_TABLE=FILE       append what became of each fault to a file, as rows of Markdown (docs/cluster.md)
+//	BOOST_TEST_SEED=N          draw the random faults of that seed again
+//	BOOST_TEST_SOAK=1          200 random faults instead of 10
+//
+// Start reading at cluster (cluster_test.go), then at program (program_test.go); the faults stand in faults_test.go.
+package e2e
