@@ -9,12 +9,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"boost-tui/internal/parallel"
 	"boost-tui/profiler/record"
 	"boost-tui/runner/protocol"
+
+	"golang.org/x/sys/unix"
 )
 
 // Info is what the store knows about a run. A run that cannot be read whole still has one, with Err set.
@@ -26,10 +27,26 @@ type Info struct {
 	Fault   Fault  // whose doing that was
 	Tags    []string
 	Note    string
-	Ended   time.Time // zero while it runs or when nobody wrote it down
-	Result  *Result   // nil as long as there is none
-	Err     error     // what could not be read
+	// Archived runs are left out of lists unless somebody asks for them.
+	Archived bool
+	Ended    time.Time // zero while it runs or when nobody wrote it down
+	Result   *Result   // nil as long as there is none
+	Last     *Progress // how far it got; of a run that is over and was read by List, Load or Read, where its rollup says so
+	UID      int       // whose it is: the owner of its directory; -1: unknown
+	Err      error     // what could not be read
 }
+
+// Progress is how far a run got.
+type Progress struct {
+	Step int64
+	Loss float64 // at that step; NaN: unknown
+}
+
+// Mine reports whether the run is this user's. What is somebody else's is read and never written to.
+func (in *Info) Mine() bool { return in.UID == os.Geteuid() }
+
+// Owner names the user whose run it is, as far as this machine knows.
+func (in *Info) Owner() string { return ownerName(in.UID) }
 
 // Load describes one run, given its id or a prefix that fits no other.
 func (s *Store) Load(id string) (Info, error) {
@@ -52,20 +69,22 @@ func Read(dir string) (Info, error) {
 	return readInfo(dir, here(), time.Now()), nil
 }
 
-// List describes all runs, oldest first. What cannot be read is in the Info's Err and, for callers that
-// only count, in the errors; the list goes on behind it.
+// List describes all runs, oldest first, archived ones too. What cannot be read is in the Info's Err and, for callers that
+// only count, in the errors; the list goes on behind it. Links out of the store are no runs, and in the errors alone.
 func (s *Store) List(ctx context.Context) ([]Info, []error) {
-	ids, err := s.ids()
+	l, err := s.look(time.Now())
 	if err != nil {
 		return nil, []error{err}
 	}
-	infos := make([]Info, len(ids))
-	me, now := here(), time.Now()
-	if err := parallel.Each(ctx, len(ids), func(i int) { infos[i] = s.info(ids[i], me, now) }); err != nil {
+	defer l.close()
+	infos := make([]Info, len(l.ids))
+	if err := parallel.Each(ctx, len(l.ids), func(i int) { infos[i] = l.info(l.ids[i]) }); err != nil {
 		return nil, []error{fmt.Errorf("list the runs of %s: %w", s.Root, err)}
 	}
-	s.cache.keep(ids)
-	return listed(infos)
+	s.cache.keep(l.ids)
+	l.remember()
+	infos, errs := listed(infos)
+	return infos, append(errs, l.links...)
 }
 
 // listed leaves out directories that hold no run and gathers the errors.
@@ -114,27 +133,25 @@ var errNoRun = errors.New("not a run: it has no " + protocol.RunFile)
 
 // info reads a run, or takes it from the cache: one that is over changes only by its files.
 func (s *Store) info(id string, me Process, now time.Time) Info {
-	dir := s.Dir(id)
-	key := fingerprint(dir)
-	if in, ok := s.cache.get(id, key); ok {
-		return in
-	}
-	in := readInfo(dir, me, now)
-	in.dropReserve(me)
-	if in.Result != nil && in.Err == nil {
-		s.cache.put(id, key, in)
-	}
-	return in
+	l := look{store: s, at: unix.AT_FDCWD, me: me, now: now}
+	return l.info(id)
 }
 
 func readInfo(dir string, me Process, now time.Time) Info {
-	in := Info{ID: filepath.Base(dir), Dir: dir}
+	in := Info{ID: filepath.Base(dir), Dir: dir, UID: ownerOf(dir)}
+	revalidate(dir)
 	data, err := protocol.ReadFile(filepath.Join(dir, protocol.RunFile), maxFileBytes)
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		in.Err = errNoRun
 		return in
-	}
-	if err == nil {
+	case errors.Is(err, fs.ErrPermission):
+		in.State, in.Err = Unreadable, fmt.Errorf("it belongs to %s and may not be read by others", in.Owner())
+		if in.Mine() {
+			in.Err = fmt.Errorf("its owner has no right to read it: chmod u+rwX %s", dir)
+		}
+		return in
+	case err == nil:
 		in.Run, err = ParseRun(data)
 	}
 	in.Err = err
@@ -142,10 +159,22 @@ func readInfo(dir string, me Process, now time.Time) Info {
 	if n, ok, err := readNotes(dir); err != nil {
 		in.Err = join(in.Err, err)
 	} else if ok {
-		in.Tags, in.Note = n.Tags, n.Note
+		in.Tags, in.Note, in.Archived = n.Tags, n.Note, n.Archived
 	}
 	in.judge(me, now)
+	in.progress()
 	return in
+}
+
+// progress reads how far a run that is over got.
+func (in *Info) progress() {
+	if in.Result == nil {
+		return
+	}
+	// What is wrong with the rollup is said by whoever asks for its figures.
+	if last, err := record.LastRollup(in.Dir, 1); err == nil && len(last) == 1 {
+		in.Last = &Progress{last[0].Step, last[0].Loss}
+	}
 }
 
 // Deleted reports that there is no run any more where the Info was read.
@@ -155,65 +184,4 @@ func (in *Info) Deleted() bool { return errors.Is(in.Err, errNoRun) }
 func (in *Info) HadRanks() bool {
 	_, err := os.Lstat(record.LogPath(in.Dir, 0))
 	return err == nil
-}
-
-// cache keeps runs that are over by the look of their files.
-type cache struct {
-	mu   sync.Mutex
-	runs map[string]cached
-}
-
-type cached struct {
-	key  prints
-	info Info
-}
-
-// prints tell versions of a run's files apart. Files are replaced as a whole, so the inode changes too.
-type prints [3]struct {
-	ino, size int64
-	mtime     int64
-}
-
-func fingerprint(dir string) prints {
-	var p prints
-	for i, name := range []string{protocol.RunFile, protocol.ResultFile, protocol.NotesFile} {
-		if st, err := os.Stat(filepath.Join(dir, name)); err == nil {
-			p[i].size, p[i].mtime, p[i].ino = st.Size(), st.ModTime().UnixNano(), inode(st)
-		}
-	}
-	return p
-}
-
-func (c *cache) get(id string, key prints) (Info, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	e, ok := c.runs[id]
-	return e.info, ok && e.key == key
-}
-
-func (c *cache) put(id string, key prints, in Info) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.runs == nil {
-		c.runs = map[string]cached{}
-	}
-	c.runs[id] = cached{key, in}
-}
-
-// keep forgets runs that are gone.
-func (c *cache) keep(ids []string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.runs) <= len(ids) {
-		return
-	}
-	there := make(map[string]bool, len(ids))
-	for _, id := range ids {
-		there[id] = true
-	}
-	for id := range c.runs {
-		if !there[id] {
-			delete(c.runs, id)
-		}
-	}
 }

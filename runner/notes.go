@@ -14,9 +14,10 @@ import (
 
 // notesFile is notes.json: what the user says about a run afterwards. run.json stays as it was written.
 type notesFile struct {
-	Schema int      `json:"schema"`
-	Tags   []string `json:"tags"`
-	Note   string   `json:"note,omitempty"`
+	Schema   int      `json:"schema"`
+	Tags     []string `json:"tags"`
+	Note     string   `json:"note,omitempty"`
+	Archived bool     `json:"archived,omitempty"`
 }
 
 // Bounds of what a user may attach to a run.
@@ -58,6 +59,14 @@ func (s *Store) Note(id, text string) error {
 	})
 }
 
+// Archive takes a run out of the lists that do not ask for archived ones, or puts it back. Nothing else changes.
+func (s *Store) Archive(id string, archived bool) error {
+	return s.annotate(id, func(n *notesFile) error {
+		n.Archived = archived
+		return nil
+	})
+}
+
 func (s *Store) annotate(id string, edit func(*notesFile) error) error {
 	in, err := s.Load(id)
 	if err != nil {
@@ -66,7 +75,10 @@ func (s *Store) annotate(id string, edit func(*notesFile) error) error {
 	if in.Err != nil {
 		return fmt.Errorf("run %s is left as it is: %w", in.ID, in.Err)
 	}
-	n := notesFile{Schema: Schema, Tags: slices.Clone(in.Tags), Note: in.Note}
+	if !in.Mine() {
+		return fmt.Errorf("run %s is left as it is: it belongs to %s", in.ID, in.Owner())
+	}
+	n := notesFile{Schema: Schema, Tags: slices.Clone(in.Tags), Note: in.Note, Archived: in.Archived}
 	if err := edit(&n); err != nil {
 		return err
 	}
@@ -97,6 +109,9 @@ func parseNotes(data []byte) (notesFile, error) {
 	}
 	if err != nil {
 		return n, fmt.Errorf("%s is damaged: %w", protocol.NotesFile, err)
+	}
+	if len(n.Tags) > maxTags || len(n.Note) > maxNoteBytes || slices.ContainsFunc(n.Tags, func(t string) bool { return len(t) > maxTagBytes }) {
+		return notesFile{}, fmt.Errorf("%s is damaged: it holds more than %d tags of %d bytes and a note of %d", protocol.NotesFile, maxTags, maxTagBytes, maxNoteBytes)
 	}
 	return n, nil
 }

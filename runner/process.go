@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -70,6 +71,9 @@ func (p Process) look(me Process) life {
 		return elsewhere
 	}
 	st, err := procStat(p.PID)
+	if errors.Is(err, fs.ErrNotExist) && unix.Kill(p.PID, 0) == unix.EPERM {
+		return elsewhere // another user's, on a machine that hides those (hidepid): whether it is the same cannot be seen
+	}
 	if err != nil || st.startTicks != p.StartTicks || st.state == 'Z' || st.state == 'X' {
 		return dead
 	}

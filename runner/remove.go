@@ -11,7 +11,7 @@ import (
 	"boost-tui/runner/protocol"
 )
 
-// Remove deletes a run for good. It touches only a directory directly under the store's root that the
+// Remove deletes a run for good; Trash is what can be undone. It touches only a directory directly under the store's root that the
 // user owns, that holds a run.json and that is not running, and follows no link on the way: every
 // name is looked up relative to a directory that is held open. An interrupted removal can be repeated.
 func (s *Store) Remove(id string) error {
@@ -36,13 +36,9 @@ func (s *Store) remove(id string) error {
 		return err
 	}
 	defer dir.Close()
-	// The state is read through the name; a directory that took its place since is not the one held open.
-	in, err := s.Load(id)
-	if err != nil {
+	// A directory that took its place since is not the one held open.
+	if err := s.notAlive(id); err != nil {
 		return err
-	}
-	if in.State == Running || in.State == Pending {
-		return fmt.Errorf("it is %s: `boost-tui cancel %s` ends it", in.State, id)
 	}
 	err = empty(dir)
 	if err == nil {

@@ -21,9 +21,11 @@ const (
 	Failed    State = "failed"    // something went wrong; the cause says what
 	Cancelled State = "cancelled" // somebody ended it
 	Lost      State = "lost"      // nobody looks after it and nothing says how it ended
+
+	Unreadable State = "unreadable" // another user's, who lets nobody read it: nothing is known
 )
 
-// Over reports whether the run has ended.
+// Over reports whether the run has ended, or nobody can say more of it.
 func (s State) Over() bool { return s != Pending && s != Running && s != "" }
 
 // Result is result.json: how a run ended. It is written once.

@@ -91,7 +91,7 @@ func (s *Store) tidy(me Process) {
 
 // dropReserve gives back the room that a run of this machine keeps whose agent was killed.
 func (in *Info) dropReserve(me Process) {
-	if in.State.Over() && in.Result == nil && !errors.Is(in.Err, errNoRun) && in.Run.Host == me.Host {
-		_ = removeReserve(in.Dir) // another user's, or on a disk that is read-only, stays
+	if in.State.Over() && in.Result == nil && !errors.Is(in.Err, errNoRun) && in.Mine() && in.Run.Host == me.Host {
+		_ = removeReserve(in.Dir) // on a disk that is read-only it stays
 	}
 }

@@ -47,6 +47,11 @@ func (in *Info) judgeState(me Process, now time.Time) {
 			return
 		}
 	}
+	if errors.Is(err, fs.ErrPermission) {
+		in.Err = join(in.Err, err)
+		in.State, in.Cause = Unreadable, "its result may not be read"
+		return
+	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		in.Err = join(in.Err, err)
 		in.State, in.Cause = Lost, "its result cannot be read"

@@ -26,6 +26,7 @@ import (
 type Store struct {
 	Root    string // absolute
 	cache   cache
+	index   index
 	program program
 	ahead   ahead
 }

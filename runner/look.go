@@ -1,0 +1,225 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"boost-tui/profiler/record"
+	"boost-tui/runner/protocol"
+
+	"golang.org/x/sys/unix"
+)
+
+// A list of thousands of runs must not read thousands of files. What is known of a run that is over is kept, in memory and
+// in an index on the disk (index.go), under the prints of its files, and is used as long as they are the same.
+
+const (
+	// settled is the age from which a file's time tells its versions apart: file systems count time in ticks, of up to two
+	// seconds, and two versions may bear the same one. What is younger is read again, and so is what bears a time to come.
+	settled = 2 * time.Second
+	// lookAgain is how long a directory that looks the same is taken for the same without a look at its files. All that
+	// this program writes is renamed into its place, which the directory shows; an editor may write into a file.
+	lookAgain = 5 * time.Second
+)
+
+// look is one look at the store.
+type look struct {
+	store *Store
+	at    int // the store's directory, or AT_FDCWD
+	root  *os.File
+	me    Process
+	now   time.Time
+	ids   []string
+	links []error // about names that lead elsewhere
+	fresh missed
+}
+
+// missed counts runs that had to be read and that the index could have known.
+type missed struct {
+	mu sync.Mutex
+	n  int
+}
+
+// look opens the store for a list. No folder is no runs.
+func (s *Store) look(now time.Time) (*look, error) {
+	l := &look{store: s, at: unix.AT_FDCWD, me: here(), now: now}
+	root, err := os.Open(s.Root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return l, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list the runs: %w", err)
+	}
+	l.root, l.at = root, int(root.Fd())
+	entries, err := root.ReadDir(-1)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("list the runs: %w", err), root.Close())
+	}
+	for _, e := range entries {
+		switch name := e.Name(); {
+		case checkID(name) != nil:
+		case e.IsDir():
+			l.ids = append(l.ids, name)
+		case e.Type()&fs.ModeSymlink != 0:
+			if to, err := os.Readlink(filepath.Join(s.Root, name)); err == nil && strings.ContainsRune(to, filepath.Separator) {
+				l.links = append(l.links, fmt.Errorf("%s is a link to %s: a link is no run, and is not followed", name, clean(to, 120)))
+			}
+		}
+	}
+	slices.Sort(l.ids)
+	s.index.load(s.Root, len(l.ids))
+	return l, nil
+}
+
+func (l *look) close() {
+	if l.root != nil {
+		l.root.Close() // read only
+	}
+}
+
+// path is a run's directory, as short as possible.
+func (l *look) path(id string) string {
+	if l.root != nil {
+		return id
+	}
+	return l.store.Dir(id)
+}
+
+// info describes a run.
+func (l *look) info(id string) Info {
+	s, path := l.store, l.path(id)
+	var p prints
+	var uid int
+	if !p.dir(l.at, path, &uid) {
+		in := Info{ID: id, Dir: s.Dir(id), Err: errNoRun}
+		return in
+	}
+	known, ok := s.cache.get(id)
+	if ok && known.key[0] == p[0] && time.Since(known.looked) < lookAgain {
+		return known.info
+	}
+	p.files(l.at, path)
+	if ok && known.key == p {
+		s.cache.put(id, p, known.info)
+		return known.info
+	}
+	if in, ok := s.index.get(id, &p); ok {
+		in.ID, in.Dir, in.UID = id, s.Dir(id), uid
+		s.cache.put(id, p, in)
+		return in
+	}
+	in := readInfo(s.Dir(id), l.me, l.now)
+	in.dropReserve(l.me)
+	if in.Result != nil && in.Err == nil && p.newest() < l.now.Add(-settled).UnixNano() {
+		s.cache.put(id, p, in)
+		l.fresh.mu.Lock()
+		l.fresh.n++
+		l.fresh.mu.Unlock()
+	}
+	return in
+}
+
+// prints tell versions of a run's directory and files apart.
+type prints [1 + printed]printOf
+
+// printOf is what a file looks like. A file that is replaced has another inode, one that is written to another time.
+type printOf struct{ inode, size, mtime, ctime int64 }
+
+// printed is the number of files that say what is known of a run that is over.
+const printed = 4
+
+var printedFiles = [printed]string{protocol.RunFile, protocol.ResultFile, protocol.NotesFile, filepath.Base(record.RollupPath(""))}
+
+// dir looks at the run's directory; false: there is none. A link is none.
+func (p *prints) dir(at int, path string, uid *int) bool {
+	var st unix.Stat_t
+	if unix.Fstatat(at, path, &st, unix.AT_SYMLINK_NOFOLLOW) != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		return false
+	}
+	p[0], *uid = printFrom(&st), int(st.Uid)
+	return true
+}
+
+// files looks at the run's files. One that is not there looks like nothing.
+func (p *prints) files(at int, path string) {
+	var st unix.Stat_t
+	for i, name := range printedFiles {
+		if unix.Fstatat(at, path+"/"+name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil {
+			p[1+i] = printFrom(&st)
+		}
+	}
+}
+
+func printFrom(st *unix.Stat_t) printOf {
+	return printOf{int64(st.Ino), st.Size, st.Mtim.Nano(), st.Ctim.Nano()}
+}
+
+// newest is the latest time that any of them bears.
+func (p *prints) newest() int64 {
+	var t int64
+	for i := range p {
+		t = max(t, p[i].mtime, p[i].ctime)
+	}
+	return t
+}
+
+// cache keeps runs that are over by the look of their files.
+type cache struct {
+	mu   sync.Mutex
+	runs map[string]cached
+}
+
+type cached struct {
+	key    prints
+	info   Info
+	looked time.Time // at all of its files
+}
+
+func (c *cache) get(id string) (cached, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e, ok := c.runs[id]
+	return e, ok
+}
+
+func (c *cache) put(id string, key prints, in Info) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.runs == nil {
+		c.runs = map[string]cached{}
+	}
+	c.runs[id] = cached{key, in, time.Now()}
+}
+
+// keep forgets runs that are gone.
+func (c *cache) keep(ids []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.runs) <= len(ids) {
+		return
+	}
+	there := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		there[id] = true
+	}
+	for id := range c.runs {
+		if !there[id] {
+			delete(c.runs, id)
+		}
+	}
+}
+
+// revalidate lets a network file system ask its server what is in a directory: it keeps for half a minute that a file is not
+// there, unless the directory is opened.
+func revalidate(dir string) {
+	if f, err := os.Open(dir); err == nil {
+		f.Close() // read only
+	}
+}
