@@ -1,0 +1,130 @@
+package ssh
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// EnvConfig names an ssh_config to use in place of the user's own.
+const EnvConfig = "BOOST_SSH_CONFIG"
+
+// How soon a connection counts as broken: a cut is noticed within about 5 s (aliveEvery × (aliveMissed+1) at most).
+const (
+	aliveEvery     = 2  // seconds
+	aliveMissed    = 2  // in a row
+	connectSeconds = 10 // to connect; a host behind a jump needs more than one round trip
+)
+
+// Config is how hosts are reached. Its zero value is the user's own ssh, without a shared connection.
+type Config struct {
+	Program string   // empty: ssh
+	File    string   // ssh_config in place of the user's; empty: the user's own
+	Options []string // of the user's configuration of this program: "-oName=value", one argument each
+	Control string   // private folder for sockets of shared connections; empty: none is shared
+}
+
+// args are the arguments before the host. master makes the connection that others share.
+func (c Config) args(master bool) []string {
+	var a []string
+	if c.File != "" {
+		a = append(a, "-F", c.File)
+	}
+	share, path := "no", "none"
+	if c.Control != "" {
+		path = filepath.Join(c.Control, "%C")
+		if master {
+			share = "yes"
+		}
+	}
+	// The first value counts for ssh, so ours come before the user's.
+	for _, o := range []string{
+		"BatchMode=yes", // no password, passphrase or question, ever
+		"ControlMaster=" + share, "ControlPath=" + path, "ControlPersist=no",
+		"ServerAliveInterval=" + strconv.Itoa(aliveEvery), "ServerAliveCountMax=" + strconv.Itoa(aliveMissed),
+		"ConnectTimeout=" + strconv.Itoa(connectSeconds),
+		// What the user's configuration does for a session of theirs is nothing for this one.
+		"RequestTTY=no", "RemoteCommand=none", "ClearAllForwardings=yes", "ForwardAgent=no", "ForwardX11=no", "PermitLocalCommand=no",
+		"ForkAfterAuthentication=no", "StdinNull=no", "SessionType=default", "EscapeChar=none",
+		"LogLevel=ERROR", // what went wrong is needed, whatever the user wants to see
+	} {
+		a = append(a, "-o"+o)
+	}
+	return append(a, c.Options...)
+}
+
+// CheckOption refuses what is no option of ssh in one argument.
+func CheckOption(o string) error {
+	name, value, ok := strings.Cut(strings.TrimPrefix(o, "-o"), "=")
+	if !strings.HasPrefix(o, "-o") || !ok || name == "" || value == "" || strings.ContainsAny(o, "\n\r\x00") {
+		return fmt.Errorf("ssh option %q: write -oName=value", shown(o))
+	}
+	return nil
+}
+
+func (c Config) program() string {
+	if c.Program == "" {
+		return "ssh"
+	}
+	return c.Program
+}
+
+// environment is that of ssh: it must not open a window to ask in either.
+func environment() []string { return append(os.Environ(), "SSH_ASKPASS_REQUIRE=never") }
+
+const (
+	controlPrefix = "boost-tui-ssh-"
+	// maxControl is how long the folder of sockets may be called: the kernel's 108 bytes, less the 41 of ssh's own name
+	// and the 18 that it adds while it binds.
+	maxControl = 108 - 41 - 18
+	// controlStale is the age from which the folder of a process that is gone is removed.
+	controlStale = 24 * time.Hour
+)
+
+// ControlFolder makes a private folder for the sockets of shared connections, where a name of theirs fits, and removes what
+// killed processes of this user have left. Where none can be made nothing is shared: folder is empty.
+func ControlFolder() (folder string, remove func() error) {
+	for _, parent := range []string{os.Getenv("XDG_RUNTIME_DIR"), os.TempDir(), "/tmp"} {
+		if !filepath.IsAbs(parent) {
+			continue
+		}
+		tidyControl(parent)
+		dir, err := os.MkdirTemp(parent, controlPrefix+strconv.Itoa(os.Getpid())+"-")
+		if err != nil {
+			continue
+		}
+		if len(dir) <= maxControl {
+			return dir, func() error { return os.RemoveAll(dir) }
+		}
+		_ = os.Remove(dir) // empty; a longer name than ssh takes
+	}
+	return "", func() error { return nil }
+}
+
+// tidyControl is no one's errand: what fails is tried again another time.
+func tidyControl(parent string) {
+	left, err := filepath.Glob(filepath.Join(parent, controlPrefix+"*"))
+	if err != nil {
+		return
+	}
+	for _, dir := range left {
+		st, err := os.Lstat(dir)
+		if err != nil || !st.IsDir() || time.Since(st.ModTime()) < controlStale {
+			continue
+		}
+		pid, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(dir), controlPrefix), "-")
+		if _, err := strconv.Atoi(pid); err != nil {
+			continue
+		}
+		if _, err := os.Stat("/proc/" + pid); err == nil {
+			continue
+		}
+		if sys, ok := st.Sys().(*syscall.Stat_t); ok && int(sys.Uid) == os.Geteuid() {
+			_ = os.RemoveAll(dir)
+		}
+	}
+}
