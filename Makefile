@@ -1,7 +1,9 @@
 # make run    build and start: the UI in a terminal, else the demo
 # make test   every test
 # make bench  benchmarks, with the ratios that are held
-# make soak   what takes luck or time to fail: runs killed at SOAK random moments (default 50); all variants on all meshes
+# make e2e    runs across nodes, on real Slurm and ssh nodes in namespaces (root, Debian 12; skipped elsewhere): scripts/e2e.sh
+# make soak   what takes luck or time to fail: runs killed at SOAK random moments (default 50); all variants on all meshes;
+#             200 random faults on the development cluster
 # make fuzz   each fuzz target for FUZZTIME (default 5s)
 # make lint   gofmt, go vet, staticcheck
 #
@@ -18,7 +20,7 @@ STATICCHECK_VERSION := v0.8.2
 export CGO_ENABLED := 1
 export CGO_CFLAGS := -g -O2 -Wno-deprecated-declarations
 
-.PHONY: run build setup test bench soak fuzz lint clean
+.PHONY: run build setup test e2e bench soak fuzz lint clean
 
 run: build
 	@if [ -t 0 ] && [ -t 1 ]; then exec $(BIN); else exec $(BIN) demo; fi
@@ -33,12 +35,16 @@ setup:
 test: setup
 	@$(GO) test $(TESTFLAGS) ./...
 
+e2e:
+	@scripts/e2e.sh
+
 bench: build
 	@scripts/bench.sh
 
 soak:
 	@BOOST_TEST_KILLS=$(SOAK) $(GO) test -v -count=1 -timeout 1h -run KilledAtAnyMoment ./trainer
 	@BOOST_TEST_SOAK=1 $(GO) test -v -count=1 -timeout 1h -run 'MeshesAgree|ParallelCases' ./trainer ./trainer/golden
+	@BOOST_TEST_SOAK=1 E2E_TIMEOUT=6h scripts/e2e.sh RandomFaults
 
 fuzz:
 	@scripts/fuzz.sh $(FUZZTIME)

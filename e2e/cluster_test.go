@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -82,7 +83,7 @@ func fillPool() {
 			n = 2
 		}
 		for i := range n {
-			dir, err := os.MkdirTemp("/tmp", "boost-e2e-") // short: sockets lie below it
+			dir, err := os.MkdirTemp(cmp.Or(os.Getenv("BOOST_E2E_ROOT"), "/tmp"), "boost-e2e-") // short: sockets lie below it
 			if err != nil {
 				pool.err = err
 				return

@@ -1,9 +1,24 @@
 #!/usr/bin/env bash
 # Installs what is missing and useful, where it may: root, apt-get, and NO_INSTALL unset. Says first what is
 # missing; says in one line what it left out and why. Only a missing compiler is an error: everything else
-# makes something faster or tests more.
+# makes something faster or tests more. `setup.sh cluster` installs what the development cluster needs instead: the
+# Slurm of Debian 12, whose behaviour the tests across nodes know.
 set -u
 cd "$(dirname "$0")/.." || exit 1
+
+release() { sed -n 's/^VERSION_CODENAME=//p' /etc/os-release 2>/dev/null; }
+if [ "${1:-}" = cluster ]; then
+	for tool in slurmctld slurmd munged sshd ip nc; do
+		PATH=$PATH:/usr/sbin:/sbin command -v "$tool" >/dev/null 2>&1 || lacks="${lacks:-} $tool"
+	done
+	[ -z "${lacks:-}" ] && exit 0
+	echo "setup: the development cluster lacks:$lacks"
+	if [ -n "${NO_INSTALL:-}" ]; then echo "setup: left out (NO_INSTALL is set): tests across nodes are skipped"; exit 0; fi
+	if [ "$(release)" != bookworm ]; then echo "setup: left out (it wants Debian 12, bookworm; this is $(release)): tests across nodes are skipped"; exit 0; fi
+	mkdir -p build
+	SLURM_DEV_DIR=$PWD/build/cluster-setup scripts/dev-cluster.sh install || echo "setup: left out (apt-get failed): tests across nodes are skipped"
+	exit 0
+fi
 
 need() {
 	command -v "$1" >/dev/null 2>&1 && return
