@@ -9,7 +9,7 @@ import (
 // Check is experiment.Validate with the memory that the ranks need on the machine. For a micro-batch, a sequence or a
 // size that needs too much it names the nearest that fits, if one does.
 func Check(e experiment.Experiment, m Machine) []experiment.Violation {
-	vs := e.Validate(experiment.Machine{MemBytes: m.MemBytes, Cores: m.Cores})
+	vs := e.Validate(m.rules(0))
 	if m.MemBytes == 0 || experiment.Invalid(vs) != nil {
 		return vs
 	}
@@ -17,10 +17,10 @@ func Check(e experiment.Experiment, m Machine) []experiment.Violation {
 	if err != nil {
 		return append(vs, unplanned(e, err))
 	}
-	vs = e.Validate(experiment.Machine{MemBytes: m.MemBytes, NeedBytes: need, Cores: m.Cores})
+	vs = e.Validate(m.rules(m.spread(e, need)))
 	for i, v := range vs {
 		if v.Rule == experiment.RuleMemory {
-			vs[i] = wayOut(e, v, m.MemBytes)
+			vs[i] = wayOut(e, v, m.total())
 		}
 	}
 	return vs

@@ -20,6 +20,6 @@ func LargestMicroBatch(e experiment.Experiment, m Machine) int {
 			return true
 		}
 		need, err := needBytes(try)
-		return err != nil || need > m.MemBytes
+		return err != nil || m.spread(try, need) > m.total()
 	})
 }

@@ -108,10 +108,10 @@ func New(e experiment.Experiment, m Machine) (*Plan, error) {
 	if err != nil {
 		return nil, fmt.Errorf("plan %s %s under %s: %w", e.Model.Size, e.Model.Variant, e.Parallel.Scheme, err)
 	}
-	p := &Plan{Parameters: model.Count(cfg.Model), ParametersPerRank: r.parameters, Memory: price.memory(r.memory), MachineBytes: m.MemBytes,
+	p := &Plan{Parameters: model.Count(cfg.Model), ParametersPerRank: r.parameters, Memory: price.memory(r.memory), MachineBytes: m.total(),
 		FLOPs: model.FLOPs(cfg.Model) * int64(e.Parallel.DP), Stage: loads.most, TokensPerStep: e.TokensPerStep(), DType: e.Step.DType}
 	p.NeedBytes = loads.total
-	p.Fits = m.MemBytes == 0 || p.NeedBytes <= m.MemBytes
+	p.Fits = m.MemBytes == 0 || m.spread(e, p.NeedBytes) <= m.total()
 	r.block(&p.Block, price)
 	r.outside(&p.Outside)
 	r.totals(p, price)

@@ -27,6 +27,9 @@ const (
 	readyLimit = 15 * time.Minute // until every rank has its weights
 	tellLimit  = time.Second      // to publish or learn a first cause
 	partLimit  = 5 * time.Second  // until every rank has finished
+
+	// preflightMeetLimit is meetLimit of a preflight, which is over after a minute whatever happens.
+	preflightMeetLimit = 20 * time.Second
 )
 
 // link is a rank's connection to the others. A job of one rank that was given no rendezvous has none;
@@ -52,7 +55,11 @@ func openLink(ctx context.Context, spec protocol.RankSpec) (*link, error) {
 			return nil, err
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, meetLimit)
+	limit := meetLimit
+	if spec.Preflight != nil {
+		limit = preflightMeetLimit
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	if l.client, err = rendezvous.Dial(ctx, spec.Rendezvous, o); err != nil {
 		return nil, errors.Join(err, l.close())

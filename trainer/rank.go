@@ -104,6 +104,9 @@ func (r *rank) live(ctx, watching context.Context) (err error) {
 	r.watch.Go(func() {
 		r.link.watch(watching, func(c *cause) { r.fail(c, failedLimit) }, r.agree)
 	})
+	if r.spec.Preflight != nil {
+		return r.preflight(ctx)
+	}
 	t, err := r.setUp(ctx)
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ var commands = []func(*app) *cobra.Command{
 	newDemo,
 	newRun,
 	newSweep,
+	newPreflight,
 	newPlan,
 	newCompare,
 	newRuns,

@@ -20,6 +20,7 @@ type planResult struct {
 
 func newPlan(a *app) *cobra.Command {
 	f := experimentFlags{in: a.in}
+	var machine string
 	cmd := &cobra.Command{
 		Use: "plan", Short: "Predict memory, communication and FLOPs of an experiment", GroupID: groupWork, Args: cobra.NoArgs,
 		Long: `Predict what an experiment needs, from one recorded step of the real model: nothing is computed and no memory of
@@ -37,7 +38,13 @@ machine says so and exits 0: to plan it is a fair question.`,
 			if err := experiment.Invalid(e.Validate(experiment.Machine{})); err != nil {
 				return usage(err)
 			}
-			p, err := planner.New(e, planner.ThisMachine())
+			m := planner.ThisMachine()
+			if machine != "" {
+				if m, err = machineOf(e, machine); err != nil {
+					return usagef("--machine: %w", err)
+				}
+			}
+			p, err := planner.New(e, m)
 			if err != nil {
 				return err
 			}
@@ -47,6 +54,7 @@ machine says so and exits 0: to plan it is a fair question.`,
 			return a.printPlan(e, p)
 		},
 	}
+	cmd.Flags().StringVar(&machine, "machine", "", "plan for this machine: a `NAME` that boost-tui preflight has described, or a file (default: this one)")
 	f.register(cmd)
 	return cmd
 }

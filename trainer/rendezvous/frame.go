@@ -9,7 +9,7 @@ import (
 )
 
 // spoken is the protocol of the rendezvous.
-const spoken handshake.Protocol = "boost-rendezvous 2"
+const spoken handshake.Protocol = "boost-rendezvous 3"
 
 // Bounds on what crosses the wire. They hold before anything is allocated.
 const (
@@ -30,6 +30,7 @@ const (
 	opWait
 	opAdd
 	opBarrier
+	opClock
 	opBye
 	replyOK
 	replyPeers // value is a PeerError as JSON
@@ -40,7 +41,7 @@ const (
 type message struct {
 	id     uint32
 	op     operation
-	number int64  // opAdd: the increment; opWait: the rank expected to set the key, −1 unknown; reply of opAdd: the sum
+	number int64  // opAdd: the increment; opWait: the rank expected to set the key, −1 unknown; reply of opAdd: the sum, of opClock: Unix nanoseconds
 	millis uint32 // how long the server may take over it
 	key    string
 	value  []byte

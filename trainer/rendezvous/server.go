@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"boost-tui/internal/handshake"
+	"boost-tui/internal/wallclock"
 )
 
 // Options are what the members of a rendezvous must agree on, and how they behave.
@@ -214,6 +215,8 @@ func (p *peer) immediate(m message) message {
 			v = nil
 		}
 		return reply(v, 0, err)
+	case opClock:
+		return reply(nil, wallclock.UnixNano(), nil)
 	case opAdd:
 		n, err := st.add(m.key, m.number)
 		return reply(nil, n, err)

@@ -1,0 +1,67 @@
+package preflight
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"boost-tui/experiment"
+	"boost-tui/kernels"
+	"boost-tui/kernels/cpu"
+	"boost-tui/runner/protocol"
+	"boost-tui/trainer/golden"
+)
+
+// checked are the reference cases that every host computes: one of each kind of linear, the second on two ranks.
+var checked = []struct {
+	name string
+	o    golden.Options
+}{
+	{"full_base", golden.Options{Scheme: experiment.FullRank, TP: 1}},
+	{"cola_base", golden.Options{Scheme: experiment.BTP, TP: 2}},
+}
+
+// cases computes reference cases on this host.
+func (p *probe) cases(ctx context.Context) error {
+	if !p.leads() {
+		return nil
+	}
+	all, err := golden.Cases()
+	if err != nil {
+		return err
+	}
+	yes, no := true, false
+	for _, k := range checked {
+		at := slices.IndexFunc(all, func(c golden.Case) bool { return c.Name == k.name })
+		if at < 0 {
+			return fmt.Errorf("this program has no case %s", k.name)
+		}
+		o := k.o
+		o.SyncNorm, o.Grouped, o.Recompute = &no, &yes, []string{experiment.RecomputeNone}
+		segment, err := cpu.NewSegment()
+		if err != nil {
+			return err
+		}
+		o.Open = ranksIn(segment)
+		r, err := golden.Verify(ctx, all[at], o)
+		_ = segment.Close() // the devices had duplicates
+		if err != nil {
+			return err
+		}
+		c := protocol.Case{Name: k.name, OK: r.OK}
+		if !r.OK {
+			c.Text = cut(strings.Join(r.Misses, "; "))
+		}
+		p.found.Node.Cases = append(p.found.Node.Cases, c)
+	}
+	return nil
+}
+
+// ranksIn opens cpu devices of ranks in this process.
+func ranksIn(segment *os.File) func(rank, n int) (kernels.Device, error) {
+	return func(rank, n int) (kernels.Device, error) {
+		return cpu.Open(cpu.Options{Segment: segment, World: n, Rank: rank, Threads: 1})
+	}
+}
