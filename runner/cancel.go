@@ -26,6 +26,9 @@ func Cancel(ctx context.Context, s *Store, id, reason string) (Info, error) {
 	if in.State.Over() {
 		return in, fmt.Errorf("run %s is not running: it is %s", in.ID, in.State)
 	}
+	if !in.Mine() {
+		return in, fmt.Errorf("run %s belongs to %s, who alone can end it", in.ID, in.Owner())
+	}
 	asked := requestCancel(in.Dir, reason)
 	agent, err := readAgent(in.Dir)
 	local := err == nil && agent.look(here()) == alive

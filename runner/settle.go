@@ -80,7 +80,7 @@ func Settle(ctx context.Context, s *Store, id string) (Info, error) {
 
 // settles reports whether the run has an end that nobody has written down.
 func (in *Info) settles(me Process) bool {
-	if in.Result != nil || errors.Is(in.Err, ErrNewerSchema) || errors.Is(in.Err, errNoRun) {
+	if in.Result != nil || !in.Mine() || errors.Is(in.Err, ErrNewerSchema) || errors.Is(in.Err, errNoRun) {
 		return false
 	}
 	return in.State.Over() || claimedBy(in.Dir, me)

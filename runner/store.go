@@ -182,6 +182,8 @@ func (s *Store) Find(prefix string) (string, error) {
 	switch {
 	case len(fit) == 1:
 		return fit[0], nil
+	case len(fit) == 0 && s.inTrash(prefix):
+		return "", noRun(fmt.Sprintf("run %s was deleted: `boost-tui runs undo %s` brings it back", prefix, prefix))
 	case len(fit) == 0:
 		return "", noRun(fmt.Sprintf("no run %q in %s; `boost-tui runs` lists them", prefix, s.Root))
 	}

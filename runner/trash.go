@@ -246,6 +246,20 @@ func findDeleted(all []Deleted, prefix string) (Deleted, error) {
 	return Deleted{}, fmt.Errorf("%q fits %d deleted runs (%s, %s): say more of the id", clean(prefix, 60), len(fit), fit[0].ID, fit[1].ID)
 }
 
+// inTrash reports whether a run of that id, or of the ending that people remember, is in the trash.
+func (s *Store) inTrash(prefix string) bool {
+	root, trash, err := s.openTrash(false)
+	if err != nil {
+		return false
+	}
+	defer root.Close()
+	if trash == "" {
+		return false
+	}
+	ids, err := NewStore(filepath.Join(s.Root, trash)).ids()
+	return err == nil && slices.ContainsFunc(ids, func(id string) bool { return id == prefix || strings.HasSuffix(id, "-"+prefix) })
+}
+
 // restore moves a run out of the trash.
 func restore(root *os.Root, trash, id string) error {
 	if _, err := root.Lstat(id); err == nil {

@@ -26,17 +26,24 @@ const (
 	maxUsageDepth = 32
 )
 
-// Usage counts what a run takes on its disk. Links are not followed, files with several names count once, and what is
-// mounted inside does not count.
-func (s *Store) Usage(ctx context.Context, id string) (Usage, error) {
-	root, err := os.OpenRoot(s.Dir(id))
+// UsageOf counts what a run takes on its disk, given its directory. Links are not followed, files with several names count
+// once, and what is mounted inside does not count.
+func UsageOf(ctx context.Context, dir string) (Usage, error) {
+	st, err := os.Lstat(dir)
+	if err == nil && !st.IsDir() {
+		err = errors.New("it is not a directory but " + kind(st.Mode()))
+	}
+	var root *os.Root
+	if err == nil {
+		root, err = os.OpenRoot(dir)
+	}
 	if err != nil {
-		return Usage{}, fmt.Errorf("disk use of run %s: %w", id, err)
+		return Usage{}, fmt.Errorf("disk use of run %s: %w", filepath.Base(dir), err)
 	}
 	defer root.Close()
 	u, err := usageOf(ctx, root, ".")
 	if err != nil {
-		return u, fmt.Errorf("disk use of run %s: %w", id, err)
+		return u, fmt.Errorf("disk use of run %s: %w", filepath.Base(dir), err)
 	}
 	return u, nil
 }

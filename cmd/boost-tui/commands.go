@@ -17,6 +17,7 @@ var commands = []func(*app) *cobra.Command{
 	newExport,
 	newCancel,
 	newTag,
+	newArchive,
 	newRm,
 	newVerify,
 	newDoctor,

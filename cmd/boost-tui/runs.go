@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,54 +10,175 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"boost-tui/internal/parallel"
 	"boost-tui/runner"
 	"boost-tui/tui/format"
 )
 
 // states are what a run can be in, in the order of its life.
-var states = []string{string(runner.Pending), string(runner.Running), string(runner.Finished), string(runner.Failed), string(runner.Cancelled), string(runner.Lost)}
+var states = []string{string(runner.Pending), string(runner.Running), string(runner.Finished), string(runner.Failed), string(runner.Cancelled),
+	string(runner.Lost), string(runner.Unreadable)}
 
 // shortError is how much of an error stands in a table; show has all of it.
 const shortError = 32
 
+// runsFlags say which runs are listed, and what of them.
+type runsFlags struct {
+	state, tag, sweep            string
+	archived, all, deleted, disk bool
+	limit                        int
+}
+
 func newRuns(a *app) *cobra.Command {
-	var state, tag, sweep string
+	var f runsFlags
 	cmd := &cobra.Command{
 		Use: "runs", Short: "List the runs of the store, the latest first", GroupID: groupStore, Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if state != "" && !slices.Contains(states, state) {
-				return usagef("--state %q: want %s", state, strings.Join(states, ", "))
-			}
-			s, err := a.store()
-			if err != nil {
-				return err
-			}
-			infos, errs := s.List(cmd.Context())
-			if infos == nil && len(errs) > 0 {
-				return errs[0]
-			}
-			views := []runView{}
-			for i := len(infos) - 1; i >= 0; i-- {
-				v := viewOf(infos[i])
-				if (state == "" || v.State == state) && (tag == "" || slices.Contains(v.Tags, tag)) && v.ofSweep(sweep) {
-					views = append(views, v)
-				}
-			}
-			if a.json {
-				return a.printJSON(views)
-			}
-			if len(views) == 0 && len(infos) > 0 {
-				a.note("none of the %d runs in %s is such a one", len(infos), s.Root)
-				return nil
-			}
-			return a.printRuns(s, views)
-		},
+		Long: `List the runs of the store, the latest first. Archived runs are left out unless --archived or --all is given; deleted
+ones are in the trash, which --deleted lists.`,
+		Example: "  boost-tui runs --state failed --limit 20\n  boost-tui runs --disk\n  boost-tui runs gc",
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.listRuns(cmd.Context(), f) },
 	}
-	cmd.Flags().StringVar(&state, "state", "", "only runs in this state: "+strings.Join(states, ", "))
+	flags := cmd.Flags()
+	flags.StringVar(&f.state, "state", "", "only runs in this state: "+strings.Join(states, ", "))
 	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(states, cobra.ShellCompDirectiveNoFileComp)) // it fails for a flag that is not there
-	cmd.Flags().StringVar(&tag, "tag", "", "only runs with this tag")
-	cmd.Flags().StringVar(&sweep, "sweep", "", "only runs of this sweep: its `ID`, or the beginning or last part of it")
+	flags.StringVar(&f.tag, "tag", "", "only runs with this tag")
+	flags.StringVar(&f.sweep, "sweep", "", "only runs of this sweep: its `ID`, or the beginning or last part of it")
+	flags.BoolVar(&f.archived, "archived", false, "only archived runs")
+	flags.BoolVarP(&f.all, "all", "a", false, "archived runs too")
+	flags.BoolVar(&f.deleted, "deleted", false, "what is in the trash")
+	flags.BoolVar(&f.disk, "disk", false, "what each takes on the disk")
+	flags.IntVarP(&f.limit, "limit", "n", 0, "only the latest so many; 0: all")
+	cmd.MarkFlagsMutuallyExclusive("archived", "all", "deleted")
+	cmd.AddCommand(newUndo(a), newGC(a))
 	return cmd
+}
+
+func (a *app) listRuns(ctx context.Context, f runsFlags) error {
+	if f.state != "" && !slices.Contains(states, f.state) {
+		return usagef("--state %q: want %s", f.state, strings.Join(states, ", "))
+	}
+	if f.limit < 0 {
+		return usagef("--limit %d: want a number of runs, or 0 for all", f.limit)
+	}
+	s, err := a.store()
+	if err != nil {
+		return err
+	}
+	if f.deleted {
+		return a.listDeleted(ctx, s, f)
+	}
+	infos, errs := s.List(ctx)
+	if infos == nil && len(errs) > 0 {
+		return errs[0]
+	}
+	for _, err := range errs[countErrors(infos):] { // about names that are no runs
+		a.note("note: %s", runner.Clean(err.Error()))
+	}
+	views, archived, more := []runView{}, 0, 0
+	for i := len(infos) - 1; i >= 0; i-- {
+		in := &infos[i]
+		if in.Archived != f.archived && !f.all {
+			if in.Archived {
+				archived++
+			}
+			continue
+		}
+		if !f.wants(in) {
+			continue
+		}
+		if f.limit > 0 && len(views) == f.limit {
+			more++
+			continue
+		}
+		views = append(views, viewOf(*in))
+	}
+	if f.disk {
+		if err := a.addDisk(ctx, s, views); err != nil {
+			return err
+		}
+	}
+	if a.json {
+		return a.printJSON(views)
+	}
+	if len(views) == 0 && len(infos) > 0 {
+		a.note("none of the %d runs in %s is such a one", len(infos), s.Root)
+	} else if err := a.printRuns(s, views); err != nil {
+		return err
+	}
+	if more > 0 {
+		a.note("%s more, which --limit leaves out", format.Many(more, "run"))
+	}
+	if archived > 0 {
+		a.note("%s: --archived lists them", format.Many(archived, "archived run"))
+	}
+	return nil
+}
+
+// countErrors is how many of a list's errors are about runs that are in it.
+func countErrors(infos []runner.Info) (n int) {
+	for i := range infos {
+		if infos[i].Err != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// wants reports whether a run is one of those that were asked for.
+func (f runsFlags) wants(in *runner.Info) bool {
+	return (f.state == "" || string(in.State) == f.state) && (f.tag == "" || slices.Contains(in.Tags, f.tag)) && ofSweep(in.Run.Sweep, f.sweep)
+}
+
+// listDeleted lists what is in the trash.
+func (a *app) listDeleted(ctx context.Context, s *runner.Store, f runsFlags) error {
+	deleted, err := s.Deleted(ctx)
+	if err != nil {
+		return err
+	}
+	views := []runView{}
+	for i := range deleted {
+		if d := &deleted[i]; f.wants(&d.Info) && (f.limit == 0 || len(views) < f.limit) {
+			v := viewOf(d.Info)
+			v.Deleted = &d.When
+			views = append(views, v)
+		}
+	}
+	if f.disk {
+		if err := a.addDisk(ctx, s, views); err != nil {
+			return err
+		}
+	}
+	if a.json {
+		return a.printJSON(views)
+	}
+	if len(views) == 0 {
+		a.note("nothing that was deleted is left in %s", s.Root)
+		return nil
+	}
+	return a.printRuns(s, views)
+}
+
+// addDisk counts what runs take on the disk. What cannot be counted is said and left out.
+func (a *app) addDisk(ctx context.Context, s *runner.Store, views []runView) error {
+	errs := make([]error, len(views))
+	if err := parallel.Each(ctx, len(views), func(i int) {
+		var u runner.Usage
+		if u, errs[i] = runner.UsageOf(ctx, views[i].Dir); errs[i] == nil {
+			views[i].Disk, views[i].DiskCheckpoints = &u.Bytes, &u.Checkpoints
+		}
+	}); err != nil {
+		return fmt.Errorf("count what runs take on the disk: %w", err)
+	}
+	var all, checkpoints int64
+	for i, v := range views {
+		if errs[i] != nil {
+			a.note("note: %s", runner.Clean(errs[i].Error()))
+			continue
+		}
+		all, checkpoints = all+*v.Disk, checkpoints+*v.DiskCheckpoints
+	}
+	a.note("%s, %s of it in checkpoints; `boost-tui runs gc` finds what can be freed", format.Bytes(all), format.Bytes(checkpoints))
+	return nil
 }
 
 func (a *app) printRuns(s *runner.Store, views []runView) error {
@@ -65,32 +187,63 @@ func (a *app) printRuns(s *runner.Store, views []runView) error {
 		return nil
 	}
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	swept := slices.ContainsFunc(views, func(v runView) bool { return v.Sweep != nil })
+	// Columns that most stores need not.
+	has := func(f func(v runView) bool) bool { return slices.ContainsFunc(views, f) }
+	swept := has(func(v runView) bool { return v.Sweep != nil })
+	owned := has(func(v runView) bool { return v.Owner != "" })
+	disk := has(func(v runView) bool { return v.Disk != nil })
+	deleted := has(func(v runView) bool { return v.Deleted != nil })
 	head := "RUN\tSTATE\tSTEP\tLOSS\tSTARTED\tNAME\tTAGS"
-	if swept { // a column that most stores need not
-		head += "\tSWEEP"
+	for _, c := range []struct {
+		is    bool
+		title string
+	}{{swept, "SWEEP"}, {owned, "OWNER"}, {disk, "DISK\tCHECKPOINTS"}, {deleted, "DELETED"}} {
+		if c.is {
+			head += "\t" + c.title
+		}
 	}
 	fmt.Fprintln(w, head)
+	now := time.Now()
 	for _, v := range views {
-		step, loss := "-", "-"
-		if v.Step != nil {
-			step = fmt.Sprintf("%d/%d", *v.Step, v.Steps)
+		fmt.Fprint(w, v.row(now))
+		if swept {
+			fmt.Fprintf(w, "\t%s", lastPart(v.Sweep))
 		}
-		if v.Loss != nil {
-			loss = fmt.Sprintf("%.4f", *v.Loss)
+		if owned {
+			fmt.Fprintf(w, "\t%s", v.Owner)
 		}
-		state := v.State
-		if v.Error != "" {
-			state += " (" + short(runner.Clean(v.Error), shortError) + ")"
+		if disk {
+			fmt.Fprintf(w, "\t%s\t%s", bytesOr(v.Disk), bytesOr(v.DiskCheckpoints))
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s", v.ID, state, step, loss, format.When(v.Created, time.Now()),
-			runner.Clean(v.Name), runner.Clean(strings.Join(v.Tags, ",")))
-		if v.Sweep != nil {
-			fmt.Fprintf(w, "\t%s", lastPart(v.Sweep.ID))
+		if deleted {
+			fmt.Fprintf(w, "\t%s", format.When(v.Deleted.Local(), now))
 		}
 		fmt.Fprintln(w)
 	}
 	return w.Flush()
+}
+
+// row is what stands in the table of every run.
+func (v runView) row(now time.Time) string {
+	step, loss, state := "-", "-", v.State
+	if v.Step != nil {
+		step = fmt.Sprintf("%d/%d", *v.Step, v.Steps)
+	}
+	if v.Loss != nil {
+		loss = fmt.Sprintf("%.4f", *v.Loss)
+	}
+	if v.Error != "" {
+		state += " (" + short(runner.Clean(v.Error), shortError) + ")"
+	}
+	return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s\t%s", v.ID, state, step, loss, format.When(v.Created, now),
+		runner.Clean(v.Name), runner.Clean(strings.Join(v.Tags, ",")))
+}
+
+func bytesOr(n *int64) string {
+	if n == nil {
+		return "-"
+	}
+	return format.Bytes(*n)
 }
 
 // short is at most n characters of a text, the last of them then an ellipsis.
@@ -101,10 +254,15 @@ func short(text string, n int) string {
 	return text
 }
 
-// lastPart is the ending of an id, which is what people remember of it.
-func lastPart(id string) string { return "#" + id[strings.LastIndexByte(id, '-')+1:] }
+// lastPart is the ending of a sweep's id, which is what people remember of it.
+func lastPart(ref *runner.SweepRef) string {
+	if ref == nil {
+		return ""
+	}
+	return "#" + ref.ID[strings.LastIndexByte(ref.ID, '-')+1:]
+}
 
-// ofSweep reports whether the run is one of the sweep that the text names; empty: of any or none.
-func (v runView) ofSweep(text string) bool {
-	return text == "" || v.Sweep != nil && (strings.HasPrefix(v.Sweep.ID, text) || strings.HasSuffix(v.Sweep.ID, "-"+text))
+// ofSweep reports whether a run is one of the sweep that the text names; empty: of any or none.
+func ofSweep(ref *runner.SweepRef, text string) bool {
+	return text == "" || ref != nil && (strings.HasPrefix(ref.ID, text) || strings.HasSuffix(ref.ID, "-"+text))
 }

@@ -126,6 +126,12 @@ type runView struct {
 	Sweep   *runner.SweepRef `json:"sweep,omitempty"` // that started it
 	Dir     string           `json:"dir"`
 	Error   string           `json:"error,omitempty"` // what of the run could not be read
+
+	Archived        bool       `json:"archived,omitempty"`
+	Owner           string     `json:"owner,omitempty"`         // where it is not this user's
+	Disk            *int64     `json:"disk_b,omitempty"`        // what it takes on the disk
+	DiskCheckpoints *int64     `json:"checkpoints_b,omitempty"` // of that, in checkpoints
+	Deleted         *time.Time `json:"deleted,omitempty"`       // when it was moved to the trash
 }
 
 func viewOf(in runner.Info) runView {
@@ -133,7 +139,10 @@ func viewOf(in runner.Info) runView {
 	v := runView{
 		ID: in.ID, Name: in.Run.Name, State: string(in.State), Cause: in.Cause, Size: e.Model.Size, Variant: string(e.Model.Variant),
 		Scheme: string(e.Parallel.Scheme), TP: e.Parallel.TP, Steps: e.Train.Steps, Created: in.Run.Created,
-		Tags: append([]string{}, in.Tags...), Note: in.Note, Sweep: in.Run.Sweep, Dir: in.Dir,
+		Tags: append([]string{}, in.Tags...), Note: in.Note, Sweep: in.Run.Sweep, Dir: in.Dir, Archived: in.Archived,
+	}
+	if !in.Mine() {
+		v.Owner = in.Owner()
 	}
 	if !in.Ended.IsZero() {
 		v.Ended = &in.Ended
@@ -141,15 +150,27 @@ func viewOf(in runner.Info) runView {
 	if in.Err != nil {
 		v.Error = in.Err.Error()
 	}
-	last, err := record.LastRollup(in.Dir, 1)
+	last, err := progressOf(in)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && v.Error == "" {
 		v.Error = err.Error()
 	}
-	if len(last) == 1 {
-		v.Step = &last[0].Step
-		if loss := last[0].Loss; loss == loss {
-			v.Loss = &loss
+	if last != nil {
+		v.Step = &last.Step
+		if last.Loss == last.Loss {
+			v.Loss = &last.Loss
 		}
 	}
 	return v
+}
+
+// progressOf is how far a run got; nil: nobody knows.
+func progressOf(in runner.Info) (*runner.Progress, error) {
+	if in.Last != nil || in.State == runner.Unreadable {
+		return in.Last, nil
+	}
+	last, err := record.LastRollup(in.Dir, 1)
+	if err != nil || len(last) != 1 {
+		return nil, err
+	}
+	return &runner.Progress{Step: last[0].Step, Loss: last[0].Loss}, nil
 }

@@ -50,7 +50,7 @@ var mayImport = map[string][]string{
 	"tui":                  {"tui", "sweeps", "runner", "profiler", "planner", "experiment", "internal/filter"},
 	"e2e":                  {"experiment", "runner", "profiler"},
 	"bench":                {"sweeps", "runner", "profiler", "experiment", "kernels"},
-	"cmd":                  {"tui", "sweeps", "runner", "trainer", "planner", "profiler", "step", "model", "kernels", "experiment", "docs", "internal/regular"},
+	"cmd":                  {"tui", "sweeps", "runner", "trainer", "planner", "profiler", "step", "model", "kernels", "experiment", "docs", "internal/parallel", "internal/regular"},
 }
 
 // mustNotReach says what a package must never reach, through whatever stands between: a runner starts processes
