@@ -32,6 +32,15 @@ func (v Evaluation) Event(at time.Time) *EventLine {
 		Data: map[string]any{"step": v.Step, "loss": v.Loss, "perplexity": v.Perplexity(), "tokens": v.Tokens, "seconds": v.Seconds}}
 }
 
+// Evaluation is the evaluation that an event tells of; ok is false for other events.
+func (l *EventLine) Evaluation() (v Evaluation, ok bool) {
+	if l.Kind != EventEval {
+		return v, false
+	}
+	number := func(key string) float64 { v, _ := l.Data[key].(float64); return v }
+	return Evaluation{Step: int(number("step")), Loss: number("loss"), Tokens: int64(number("tokens")), Seconds: number("seconds")}, true
+}
+
 // maxEvents bounds the events of a run that are read whole.
 const maxEvents = 64 << 20
 
@@ -49,11 +58,12 @@ func Evaluations(dir string) ([]Evaluation, error) {
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		var l EventLine
-		if l.Decode(lines.Bytes()) != nil || l.Kind != EventEval {
+		if l.Decode(lines.Bytes()) != nil {
 			continue
 		}
-		number := func(key string) float64 { v, _ := l.Data[key].(float64); return v }
-		out = append(out, Evaluation{Step: int(number("step")), Loss: number("loss"), Tokens: int64(number("tokens")), Seconds: number("seconds")})
+		if v, ok := l.Evaluation(); ok {
+			out = append(out, v)
+		}
 	}
 	return out, lines.Err()
 }

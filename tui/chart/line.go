@@ -15,6 +15,8 @@ type Series struct {
 	// Pattern tells lines apart without colours: dashes of dots, or in Plain
 	// mode a character of its own. It counts from 0, the solid line.
 	Pattern int
+	// Marks puts a sign on every point: a few measured values, between which the line only guesses.
+	Marks bool
 }
 
 // Reference is a horizontal dashed line with a label, such as another run's
@@ -65,6 +67,9 @@ func (l Line) Draw(w, h int) []string {
 		r.pattern = patternOf(s.Pattern, l.Mode)
 		if x, bad := f.series(r, s.Points, int8(min(i, 126)+1)); bad && !(flag <= x) {
 			flag = x
+		}
+		if s.Marks {
+			f.mark(r, s.Points, int8(min(i, 126)+1))
 		}
 	}
 	r.pattern = nil
@@ -221,6 +226,16 @@ func (f *frame) join(r *raster, x0, y0, x1, y1 int, owner int8) {
 			r.set(x, to, owner)
 		}
 		from = to
+	}
+}
+
+// mark notes the cells of the points that can be drawn.
+func (f *frame) mark(r *raster, p Points, owner int8) {
+	p = p.Window(f.x0, f.x1)
+	for i, x := range p.X {
+		if y := p.Y[i]; Finite(y) && (!f.log || y > 0) && f.x1 > f.x0 && x >= f.x0 && x <= f.x1 {
+			r.mark(int((x-f.x0)/(f.x1-f.x0)*float64(f.dotsX-1)), f.dotY(Clean(y)), owner)
+		}
 	}
 }
 

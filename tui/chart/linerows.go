@@ -39,6 +39,9 @@ func (l Line) row(r *raster, y, cursor int, labels map[int]refLabel) string {
 		} else if c == '*' && l.Mode == Plain {
 			c = l.plainGlyph(o)
 		}
+		if owner, ok := r.marks[cell]; ok {
+			c, o = []rune(or(l.Theme.Glyphs.Mark, "*"))[0], owner
+		}
 		if c == 0 {
 			c, o = ' ', 0
 			if x == cursor {

@@ -29,7 +29,8 @@ type raster struct {
 	mode         Mode
 	mask         []uint8
 	owner        []int8
-	pattern      []bool // which dots of a row are drawn, over and over; nil: all
+	pattern      []bool       // which dots of a row are drawn, over and over; nil: all
+	marks        map[int]int8 // cells that have a sign, by whose point is there
 }
 
 func newRaster(w, h int, mode Mode) *raster {
@@ -57,6 +58,17 @@ func (r *raster) set(x, y int, owner int8) {
 	}
 	r.mask[cell] |= bit
 	r.owner[cell] = owner
+}
+
+// mark puts a sign on the cell of a dot.
+func (r *raster) mark(x, y int, owner int8) {
+	if x < 0 || y < 0 || x >= r.w*r.dx || y >= r.h*r.dy {
+		return
+	}
+	if r.marks == nil {
+		r.marks = map[int]int8{}
+	}
+	r.marks[y/r.dy*r.w+x/r.dx] = owner
 }
 
 // column draws the dots from y0 to y1 of column x.

@@ -30,6 +30,9 @@ type RunDir struct {
 	NaN        int     // step from which on the loss is no number; 0: none
 	Log        []string
 	NoHealth   bool
+	Hosts      []string  // that its ranks are on, dealt out evenly; nil: login03
+	SlowHost   int       // with several hosts, one whose ranks wait least; −1: none
+	Evals      []float64 // losses of evaluations, after every tenth step
 	Rollup     bool
 	End        time.Time // of the last step; zero: Start
 }
@@ -49,6 +52,9 @@ func (r RunDir) Write(t testing.TB, root string) runner.Info {
 	in := Info(r.ID, r.Experiment, r.State)
 	in.Dir, in.Cause = filepath.Join(root, r.ID), r.Cause
 	in.Run.Cores, in.Run.CPU = 2*r.Ranks, "Test CPU"
+	if len(r.Hosts) > 0 {
+		in.Run.Hosts = r.Hosts
+	}
 	in.Run.Created = r.End.Add(-time.Duration(float64(r.Steps)*r.Wall*1e9) - time.Second)
 	e := r.Experiment
 	shape := record.ModelShape{D: e.Model.D, FF: e.Model.FF, Layers: e.Model.Layers, Heads: e.Model.Heads, Vocab: e.Model.Vocab, RankAttn: e.Model.RankAttn, RankMLP: e.Model.RankMLP}
@@ -70,6 +76,7 @@ func (r RunDir) Write(t testing.TB, root string) runner.Info {
 	}
 	writeJSON(t, filepath.Join(in.Dir, protocol.RunFile), in.Run)
 	r.writeSteps(t, in.Dir)
+	r.writeEvals(t, in.Dir)
 	if !r.NoHealth {
 		r.writeHealth(t, in.Dir)
 	}
@@ -93,7 +100,7 @@ func (r RunDir) Line(rank, step int) record.StepLine {
 	l.TSNanos = r.End.Add(-time.Duration(float64(r.Steps-step) * r.Wall * 1e9)).UnixNano()
 	l.ExposedNanos, l.OverlapNanos = part(r.Exposed), part(r.Overlap)
 	l.WaitNanos = part(r.Exposed / 2)
-	if r.Ranks > 1 && rank == r.Slow {
+	if n := len(r.Hosts); n > 1 && r.SlowHost >= 0 && rank*n/r.Ranks == r.SlowHost || n <= 1 && r.Ranks > 1 && rank == r.Slow {
 		l.ExposedNanos, l.WaitNanos = part(r.Exposed/2), 0
 	}
 	l.MemNanos, l.IdleNanos = part(0.01), part(0.05)
@@ -142,7 +149,19 @@ func (r RunDir) writeSteps(t testing.TB, dir string) {
 
 func (r RunDir) writeHealth(t testing.TB, dir string) {
 	t.Helper()
-	w, err := record.OpenWriter(record.HealthPath(dir, "login03"))
+	hosts := r.Hosts
+	if len(hosts) == 0 {
+		hosts = []string{"login03"}
+	}
+	for i, host := range hosts {
+		r.writeHost(t, dir, host, i*r.Ranks/len(hosts), (i+1)*r.Ranks/len(hosts))
+	}
+}
+
+// writeHost writes the samples of a host and of its ranks, from first up to end.
+func (r RunDir) writeHost(t testing.TB, dir, host string, first, end int) {
+	t.Helper()
+	w, err := record.OpenWriter(record.HealthPath(dir, host))
 	must(t, err)
 	for _, second := range []time.Duration{-time.Second, 0} {
 		at := r.End.Add(second).UnixNano()
@@ -150,11 +169,25 @@ func (r RunDir) writeHealth(t testing.TB, dir string) {
 		h.CPUPercent, h.MemUsedBytes = 64, 3<<30
 		h.NetTxBytes, h.NetRxBytes = int64(second)/1000+1<<30, 1<<20
 		must(t, w.Health(&h))
-		for rank := range r.Ranks {
+		for rank := first; rank < end; rank++ {
 			l := record.NewHealthLine(record.KindCPU, at)
 			l.Rank, l.PID, l.CPUPercent, l.RSSBytes = int64(rank), int64(1000+rank), 196, int64(150+rank)<<20
 			must(t, w.Health(&l))
 		}
+	}
+	must(t, w.Close())
+}
+
+func (r RunDir) writeEvals(t testing.TB, dir string) {
+	t.Helper()
+	if len(r.Evals) == 0 {
+		return
+	}
+	w, err := record.OpenWriter(record.EventsPath(dir))
+	must(t, err)
+	for i, loss := range r.Evals {
+		v := record.Evaluation{Step: 10 * (i + 1), Loss: loss, Tokens: 4096, Seconds: 0.1}
+		must(t, w.Event(v.Event(r.End)))
 	}
 	must(t, w.Close())
 }

@@ -153,6 +153,10 @@ func (m *Model) drawLoss(w, h int) string {
 		}
 	}
 	line.Series = append(line.Series, own...)
+	if p := evalPoints(s.evals).Window(float64(from), float64(to)); p.Len() > 0 {
+		line.Series = append(line.Series, chart.Series{Points: p, Style: t.Series[3], Pattern: evalPattern, Marks: true})
+		legend = append(legend, chart.Legend(t, theme.Style{}, evalPattern, "eval"))
+	}
 	if len(legend) > 0 {
 		title += "  " + strings.Join(append([]string{chart.Legend(t, theme.Style{}, 0, short(w, "this run", "this"))}, legend...), " ")
 	}
@@ -180,7 +184,7 @@ func (m *Model) drawChart(p pane, title string, k measure, line chart.Line, log 
 		title += fmt.Sprintf("  EMA %g", weight)
 	}
 	if !s.some {
-		return m.frame(p, title, m.age(s.stepNanos, s.period), m.env.Theme.Dim.Paint("no step yet"), w, h)
+		return m.frame(p, title, m.age(s.stepNanos, s.stepSeen, s.period), m.env.Theme.Dim.Paint("no step yet"), w, h)
 	}
 	var notes []string
 	if m.cursor >= 0 {
@@ -190,12 +194,17 @@ func (m *Model) drawChart(p pane, title string, k measure, line chart.Line, log 
 			notes = append(notes, fmt.Sprintf("steps %d–%d", from, to))
 		}
 	}
+	if k.breaks {
+		if text := evalText(s.evals, m.cursor); text != "" && (w > 56 || m.cursor >= 0) {
+			notes = append(notes, text)
+		}
+	}
 	if k.breaks && s.nonFinite >= 0 {
 		notes = append(notes, m.env.Theme.Bad.Paint(fmt.Sprintf("NaN @ step %d", s.nonFinite)))
 	}
 	if !s.whole {
 		notes = append(notes, "reading…")
-	} else if age := m.age(s.stepNanos, s.period); m.cursor < 0 && age != "" {
+	} else if age := m.age(s.stepNanos, s.stepSeen, s.period); m.cursor < 0 && age != "" {
 		notes = append(notes, age)
 	}
 	return m.frame(p, title, strings.Join(notes, "  "), strings.Join(line.Draw(iw, ih), "\n"), w, h)

@@ -1,9 +1,7 @@
 package live
 
 import (
-	"maps"
 	"math"
-	"slices"
 	"time"
 
 	"boost-tui/profiler/record"
@@ -23,8 +21,11 @@ const (
 	// more than held lines, and several samples of every rank of a host.
 	stepTail   = 64 << 10
 	healthTail = 16 << 10
-	// followRanks bounds the ranks whose step lines are followed.
-	followRanks = 64
+	// followRanks bounds the ranks whose step lines are followed: of a larger run, those near the page.
+	followRanks = 2048
+	// followWhole is up to how many ranks all steps are held that the search for a straggler needs; of more ranks,
+	// those of the window alone.
+	followWhole = 512
 )
 
 // ask is what a read should look at.
@@ -32,8 +33,10 @@ type ask struct {
 	span, end   int64 // steps that the charts show, and the last of them (see Model)
 	first       int   // rank at the head of the page
 	world       int
-	cores       float64 // of a rank; 0 unknown
-	memoryBytes int64   // of the machine; 0 unknown
+	hosts       []string  // of the run as its record names them; fewer than two: known by their samples alone
+	now         time.Time // by the screen's clock
+	cores       float64   // of a rank; 0 unknown
+	memoryBytes int64     // of the machine; 0 unknown
 }
 
 // snapshot is what a read found. Nothing in it changes afterwards.
@@ -46,16 +49,20 @@ type snapshot struct {
 	whole       bool // the series was read to its end
 	skipped     int  // records that could not be read
 
-	ranks     []rankStat // by rank; those that are not followed are unknown
-	parts     stepbar.Parts
-	steps     int // that parts rests on
-	newest    record.StepLine
-	stepNanos int64   // of the newest step line
-	period    float64 // seconds of a step, of the window
-	hosts     []hostStat
-	nonFinite int64 // first step whose loss was no number; negative: none
-	slow      straggler
-	comm      feed.Collectives
+	ranks       []rankStat // by rank; those that are not followed are unknown
+	parts       stepbar.Parts
+	steps       int // that parts rests on
+	newest      record.StepLine
+	stepNanos   int64 // of the newest step line
+	healthNanos int64 // of the newest line or sample of any rank
+	// When this screen saw these two for the first time, by its own clock.
+	stepSeen, healthSeen time.Time
+	period               float64 // seconds of a step, of the window
+	hosts                []hostStat
+	evals                []record.Evaluation
+	nonFinite            int64 // first step whose loss was no number; negative: none
+	slow                 straggler
+	comm                 feed.Collectives
 }
 
 // follower reads what a run's ranks write, only ever what is new. One Cmd at a
@@ -67,8 +74,12 @@ type follower struct {
 	tails   map[int]*stepTailer
 	health  map[string]*healthTailer
 	cpu     map[int]sample
+	pulses  map[string]*pulse // of the hosts' samples
+	evals   evalTailer
 	comm    feed.Collectives
 	commAt  int64 // size of the timelines that comm was read from
+	next    int   // rank at which the next read of step lines begins
+	round   bool  // every rank was read once
 }
 
 type stepTailer struct {
@@ -82,22 +93,29 @@ func (t *stepTailer) last() []record.StepLine {
 }
 
 func newFollower(dir string) *follower {
-	return &follower{dir: dir, tails: map[int]*stepTailer{}, health: map[string]*healthTailer{}, cpu: map[int]sample{}}
+	return &follower{dir: dir, tails: map[int]*stepTailer{}, health: map[string]*healthTailer{}, cpu: map[int]sample{}, pulses: map[string]*pulse{},
+		evals: evalTailer{Tailer: record.NewTailer(record.EventsPath(dir))}}
 }
 
 // read brings everything up to date as far as the deadline allows. more says
 // that the series has more to give.
 func (f *follower) read(a ask, deadline time.Time) (s snapshot, more bool, err error) {
 	s.by, s.nonFinite = f, -1
-	if err := f.readSteps(a); err != nil {
+	behind, err := f.readSteps(a, deadline)
+	if err != nil {
 		return s, false, err
 	}
-	if err := f.readHealth(); err != nil {
+	if err := f.readHealth(a.now); err != nil {
+		return s, false, err
+	}
+	evals, err := f.evals.read(deadline)
+	if err != nil {
 		return s, false, err
 	}
 	if more, err = f.readSeries(a, deadline, &s); err != nil {
 		return s, false, err
 	}
+	more = more || behind || evals
 	if err := f.readCollectives(); err != nil {
 		return s, false, err
 	}
@@ -115,30 +133,49 @@ func (a ask) wanted() (from, to int) {
 	return from, from + followRanks
 }
 
-func (f *follower) readSteps(a ask) error {
+// depth is how many lines of a rank are held.
+func (a ask) depth() int {
+	if a.world > followWhole {
+		return window
+	}
+	return held
+}
+
+// readSteps reads what is new of every rank, going on with the rank that the last read had no time for. behind says that
+// there are ranks which were never read.
+func (f *follower) readSteps(a ask, deadline time.Time) (behind bool, err error) {
 	from, to := a.wanted()
 	for r := range f.tails {
 		if r < from || r >= to {
 			delete(f.tails, r)
 		}
 	}
-	for r := from; r < to; r++ {
+	n := max(1, to-from)
+	// The other half of the time is the charts'.
+	deadline = time.Now().Add(time.Until(deadline) / 2)
+	for i := range to - from {
+		if i >= pageRanks && time.Now().After(deadline) {
+			f.next = (f.next + i) % n
+			return !f.round, nil
+		}
+		r := from + (f.next+i)%n
 		t := f.tails[r]
 		if t == nil {
 			t = &stepTailer{Tailer: record.NewTailer(record.StepsPath(f.dir, r))}
 			if err := t.SkipToLast(stepTail); err != nil {
-				return err
+				return false, err
 			}
 			f.tails[r] = t
 		}
-		if err := t.poll(); err != nil {
-			return err
+		if err := t.poll(a.depth()); err != nil {
+			return false, err
 		}
 	}
-	return nil
+	f.round = true
+	return false, nil
 }
 
-func (t *stepTailer) poll() error {
+func (t *stepTailer) poll(depth int) error {
 	for more := true; more; {
 		var err error
 		more, err = t.Poll(refineChunk, func(line []byte) {
@@ -146,9 +183,9 @@ func (t *stepTailer) poll() error {
 			if l.Decode(line) != nil {
 				return
 			}
-			if len(t.lines) == held {
-				copy(t.lines, t.lines[1:])
-				t.lines = t.lines[:held-1]
+			if len(t.lines) >= depth {
+				copy(t.lines, t.lines[len(t.lines)-depth+1:])
+				t.lines = t.lines[:depth-1]
 			}
 			t.lines = append(t.lines, l)
 		})
@@ -223,16 +260,19 @@ func (f *follower) summarise(a ask, s *snapshot) {
 	}
 	s.parts, s.steps = partsOf(lines)
 	s.period = pace(lines)
-	s.comm, s.slow = f.comm, findStraggler(all)
-	s.slow.fromTimelines(f.comm.Matched)
+	s.comm, s.slow = f.comm, straggler{rank: -1}
+	if a.world <= followWhole {
+		s.slow = findStraggler(all)
+		s.slow.fromTimelines(f.comm.Matched)
+	}
+	s.evals = f.evals.all
+	s.healthNanos = healthNanos(s.ranks)
 	for _, c := range s.cols {
 		if c.NonFinite >= 0 && (s.nonFinite < 0 || c.NonFinite < s.nonFinite) {
 			s.nonFinite = c.NonFinite
 		}
 	}
-	for _, host := range slices.Sorted(maps.Keys(f.health)) {
-		s.hosts = append(s.hosts, f.health[host].stat(host))
-	}
+	s.hosts = f.hosts(a, s.ranks)
 }
 
 // takeNewest keeps the newest line; the lowest rank that knows it gives the loss.

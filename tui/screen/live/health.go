@@ -1,19 +1,10 @@
 package live
 
 import (
-	"math"
+	"time"
 
 	"boost-tui/profiler/record"
 )
-
-// hostStat is the newest sample of a host.
-type hostStat struct {
-	name    string
-	busy    float64
-	memUsed int64
-	nanos   int64
-	tx, rx  float64 // bytes per second; NaN unknown
-}
 
 // sample is the newest health line of a rank.
 type sample struct {
@@ -26,7 +17,8 @@ type healthTailer struct {
 	before, now record.HealthLine
 }
 
-func (f *follower) readHealth() error {
+// readHealth reads what the hosts' samples say; now is when, by the screen's clock.
+func (f *follower) readHealth(now time.Time) error {
 	hosts, err := record.HealthHosts(f.dir)
 	if err != nil {
 		return err
@@ -46,6 +38,7 @@ func (f *follower) readHealth() error {
 				return err
 			}
 		}
+		f.feel(host, now)
 	}
 	return nil
 }
@@ -66,7 +59,8 @@ func (f *follower) takeHealth(t *healthTailer, host string, line []byte) {
 
 // stat is the host's newest sample with rates since the one before.
 func (t *healthTailer) stat(host string) hostStat {
-	h := hostStat{name: host, busy: t.now.CPUPercent / 100, memUsed: t.now.MemUsedBytes, nanos: t.now.TSNanos, tx: math.NaN(), rx: math.NaN()}
+	h := newHostStat(host)
+	h.busy, h.memUsed, h.nanos = t.now.CPUPercent/100, t.now.MemUsedBytes, t.now.TSNanos
 	if dt := float64(t.now.TSNanos-t.before.TSNanos) / 1e9; t.before.TSNanos >= 0 && dt > 0 {
 		if t.before.NetTxBytes >= 0 && t.now.NetTxBytes >= t.before.NetTxBytes {
 			h.tx = float64(t.now.NetTxBytes-t.before.NetTxBytes) / dt

@@ -12,8 +12,9 @@ import (
 )
 
 const (
-	group    = "Live"
-	groupLog = "Live: log"
+	group      = "Live"
+	groupLog   = "Live: log"
+	groupHosts = "Live: hosts"
 )
 
 // action does what a key asks for; it gets the key's name, since several keys
@@ -28,7 +29,7 @@ func bindings() keys.Table[action] {
 			return entry{Binding: keys.Binding{Keys: names, Hint: hint, Help: help, Group: group}, Do: do}
 		}
 	}
-	bind, log := in(group), in(groupLog)
+	bind, log, hosts := in(group), in(groupLog), in(groupHosts)
 	cancel := bind((*Model).askCancel, "cancel", "end the run; asks", "K")
 	cancel.Danger = true
 	return keys.Table[action]{
@@ -36,7 +37,9 @@ func bindings() keys.Table[action] {
 		bind((*Model).otherPane, "pane", "next pane, the one before", "tab", "shift+tab"),
 		log((*Model).toggleLog, "log", "show the log, or hide it", "l"),
 		cancel,
-		bind((*Model).details, "parts", "the parts of a step and its collectives in numbers", "enter"),
+		bind((*Model).details, "parts", "the parts of a step and its collectives in numbers; on a host, its ranks; on a rank of one, its log", "enter"),
+		hosts((*Model).toggleHosts, "hosts", "go to the list of hosts; there: all ranks in one list, and back", "h"),
+		hosts((*Model).sortHosts, "sort", "order the hosts: by their ranks, slowest, longest silent, busiest, by name", "o"),
 		bind((*Model).compare, "compare", "this run beside the references", "C"),
 		bind((*Model).toggleFull, "full", "the focused pane alone", "z"),
 		bind((*Model).moveCursor, "cursor", "move the cursor that all charts share", "left", "right"),
@@ -44,7 +47,7 @@ func bindings() keys.Table[action] {
 		bind((*Model).toggleScale, "log scale", "logarithmic and linear scale of the focused chart", "y"),
 		bind((*Model).nextSmoothing, "smooth", "moving average: none, 0.9, 0.98; the raw line stays behind it", "s"),
 		bind((*Model).togglePause, "pause", "freeze what is shown; reading goes on", "p"),
-		log((*Model).openSearch, "search", "search in the log; n N next and previous match", "/"),
+		log((*Model).openSearch, "search", "search in the log, n N next and previous match; on the hosts, filter them", "/"),
 		log((*Model).toggleErrors, "errors", "only lines of the log that look like errors", "e"),
 		log((*Model).otherLog, "rank", "log of the rank before, of the next one", "(", ")"),
 		log((*Model).toggleWrap, "wrap", "break long lines of the log", "w"),
@@ -119,6 +122,8 @@ func (m *Model) leave(string) tea.Cmd {
 		m.lines.Search("")
 	case m.full:
 		m.full = false
+	case m.focus == paneRanks && m.byHost() && m.hosts.text != "":
+		m.setHostFilter("")
 	case m.lines.Searching() && m.cursor < 0:
 		m.lines.Search("")
 	default:
@@ -132,6 +137,14 @@ func (m *Model) leave(string) tea.Cmd {
 func (m *Model) turn(key string) tea.Cmd {
 	if m.focus == paneLog {
 		m.lines.Next(key == "n")
+		return nil
+	}
+	if m.byHost() {
+		page := m.hosts.table.Page()
+		if key != "n" {
+			page = -page
+		}
+		m.hosts.table.Move(page)
 		return nil
 	}
 	if key == "n" {

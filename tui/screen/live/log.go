@@ -30,6 +30,10 @@ func (m *Model) takeLog(in feed.Batch[feed.Lines]) tea.Cmd {
 func (m *Model) searchKey(e keys.Event) { m.search = m.lines.Prompt(m.search, e) }
 
 func (m *Model) openSearch(string) tea.Cmd {
+	if m.focus == paneRanks && m.byHost() {
+		m.openHostFilter()
+		return nil
+	}
 	line := input.New("")
 	m.search = &line
 	m.focusLog()

@@ -76,6 +76,7 @@ type Model struct {
 	lines    logview.View
 	search   *input.Line
 
+	hosts   hostList
 	focus   pane
 	full    bool  // the focused pane takes the screen
 	showLog bool  // narrow: the log below the step time
@@ -113,7 +114,7 @@ func (m *Model) Init(env screen.Env) tea.Cmd {
 }
 
 // Capturing is true while a text to search for is typed.
-func (m *Model) Capturing() bool { return m.search != nil }
+func (m *Model) Capturing() bool { return m.search != nil || m.hosts.line != nil }
 
 // Keys lists the bindings; those of the log come first while it has the focus,
 // and while a text to search for is typed there are no others.
@@ -122,11 +123,19 @@ func (m *Model) Keys() []keys.Binding {
 		return []keys.Binding{{Keys: []string{"enter"}, Hint: "find", Help: "the last match; n N go on", Group: groupLog},
 			{Keys: []string{"esc"}, Hint: "end the search", Help: "end the search", Group: groupLog}}
 	}
+	if m.hosts.line != nil {
+		return []keys.Binding{{Keys: []string{"letters"}, Hint: "filter"}, {Keys: []string{"enter"}, Hint: "keep"}, {Keys: []string{"esc"}, Hint: "as before"},
+			{Keys: []string{"up", "down"}, Hint: "move"}}
+	}
 	var own, rest []keys.Binding
 	for _, b := range m.table.Bindings() {
-		if b.Group == groupLog && m.focus == paneLog {
+		switch {
+		case b.Group == groupLog && m.focus == paneLog, b.Group == groupHosts && m.focus == paneRanks && m.byHost():
 			own = append(own, b)
-		} else {
+		case b.Group == groupHosts && !m.byHost() && (b.Keys[0] != "h" || !m.hosts.flat):
+			b.Hint = ""
+			rest = append(rest, b)
+		default:
 			if b.Group == groupLog && b.Keys[0] != "l" || b.Danger && !m.live() {
 				b.Hint = ""
 			}
@@ -149,11 +158,13 @@ type saved struct {
 	Smooth  int    `json:"smooth"`
 	ShowLog bool   `json:"show_log"`
 	NoLog   bool   `json:"no_log"`
+	Flat    bool   `json:"flat,omitempty"` // all ranks instead of hosts
+	Sort    string `json:"sort,omitempty"` // of hosts
 }
 
 // Save keeps the run and how it is looked at.
 func (m *Model) Save() json.RawMessage {
-	s := saved{Focus: int(m.focus), LogStep: m.logStep, LogLoss: m.logLoss, Smooth: m.smooth, ShowLog: m.showLog, NoLog: m.noLog}
+	s := saved{Focus: int(m.focus), LogStep: m.logStep, LogLoss: m.logLoss, Smooth: m.smooth, ShowLog: m.showLog, NoLog: m.noLog, Flat: m.hosts.flat, Sort: hostOrders[m.hosts.sortBy].name}
 	if m.pinned {
 		s.Run = m.run.ID
 	}
@@ -173,6 +184,12 @@ func (m *Model) Load(data json.RawMessage) {
 		m.smooth = s.Smooth
 	}
 	m.logStep, m.logLoss, m.showLog, m.noLog = s.LogStep, s.LogLoss, s.ShowLog, s.NoLog
+	m.hosts.flat = s.Flat
+	for i, o := range hostOrders {
+		if o.name == s.Sort {
+			m.hosts.sortBy = i
+		}
+	}
 	if s.Run != "" {
 		m.run, m.pinned, m.restored = runner.Info{ID: s.Run}, true, true
 	}

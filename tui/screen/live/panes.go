@@ -67,13 +67,19 @@ func words(text string, w, n int) (lines []string) {
 func (m *Model) notes(w int, wide bool) []string {
 	t, s := m.env.Theme, m.shown()
 	out := m.failure(w)
-	if line := m.stragglerLine(w, wide); line != "" {
+	line := ""
+	if m.byHost() {
+		line = m.slowHostLine(w)
+	} else {
+		line = m.stragglerLine(w, wide)
+	}
+	if line != "" {
 		out = append(out, line)
 	}
 	if s.skipped > 0 {
 		out = append(out, t.Warn.Paint(t.Glyphs.Warn+" "+format.Many(s.skipped, "line")+" of step times could not be read"))
 	}
-	if wide {
+	if wide && !m.byHost() {
 		for _, h := range s.hosts {
 			if h.nanos > 0 && len(out) < 4 {
 				out = append(out, t.Dim.Paint(h.line()))
@@ -101,7 +107,7 @@ func (h hostStat) line() string {
 // and was too short to tell, there is nothing to say.
 func (m *Model) stragglerLine(w int, wide bool) string {
 	t, slow := m.env.Theme, &m.shown().slow
-	if m.world() < 2 || m.run.State == runner.Failed || slow.missing > 0 && (m.run.State != runner.Running || !wide) {
+	if m.world() < 2 || m.world() > followWhole || m.run.State == runner.Failed || slow.missing > 0 && (m.run.State != runner.Running || !wide) {
 		return ""
 	}
 	style := t.Dim
@@ -116,7 +122,7 @@ func (m *Model) stragglerLine(w int, wide bool) string {
 func (m *Model) drawParts(w, h int, wide bool) string {
 	iw, _ := panel.Inner(w, h)
 	t, s := m.env.Theme, m.shown()
-	title, note := "Step breakdown  mean, ms", m.age(s.stepNanos, s.period)
+	title, note := "Step breakdown  mean, ms", m.age(s.stepNanos, s.stepSeen, s.period)
 	if !wide {
 		title = "Breakdown  mean, ms"
 	}

@@ -50,6 +50,9 @@ type partsDialog struct {
 
 // details opens the parts in numbers.
 func (m *Model) details(string) tea.Cmd {
+	if m.focus == paneRanks && m.byHost() {
+		return m.enterHost()
+	}
 	if !m.shown().parts.Known() {
 		return nil
 	}

@@ -25,6 +25,9 @@ func percent(v float64) string {
 // drawRanks lists a page of ranks: how busy each is, which share of the step
 // it computes and which it communicates.
 func (m *Model) drawRanks(w, h int, wide bool) string {
+	if m.byHost() {
+		return m.drawHosts(w, h, wide)
+	}
 	iw, ih := panel.Inner(w, h)
 	s := m.shown()
 	ranks := s.ranks
@@ -43,7 +46,7 @@ func (m *Model) drawRanks(w, h int, wide bool) string {
 	if n := reporting(ranks); n < m.world() && len(ranks) <= followRanks {
 		title = fmt.Sprintf("of %s %d report", format.Many(m.world(), "rank"), n)
 	}
-	note := m.age(healthNanos(ranks), 1)
+	note := m.age(s.healthNanos, s.healthSeen, 1)
 	if len(ranks) > pageRanks {
 		note = strings.TrimSpace(fmt.Sprintf("page %d of %d (n N)  %s", m.page+1, (len(ranks)-1)/pageRanks+1, note))
 	}
@@ -140,36 +143,43 @@ func unit(v float64, name string) string {
 // rankState is what a rank does, or how it ended, and whether the others wait
 // for it: of a run that failed, the way its ranks ended is what matters.
 func (m *Model) rankState(r rankStat) string {
-	state := m.rankEnd(r)
-	if slow := &m.shown().slow; slow.slow(r.rank) && m.run.State != runner.Failed {
+	text, style := m.rankEnd(r)
+	state := style.Paint(text)
+	if m.slowRank(r.rank) {
 		state += " " + m.env.Theme.Warn.Paint("<slow")
 	}
 	return state
 }
 
-func (m *Model) rankEnd(r rankStat) string {
+// slowRank reports whether the others wait for a rank of a run of which that is worth a word.
+func (m *Model) slowRank(rank int) bool {
+	return m.shown().slow.slow(rank) && m.run.State != runner.Failed
+}
+
+// rankEnd is what a rank does or how it ended, and in which style that is written.
+func (m *Model) rankEnd(r rankStat) (string, theme.Style) {
 	t := m.env.Theme
 	if m.run.Result != nil {
 		for _, e := range m.run.Result.Ranks {
 			switch {
 			case e.Rank != r.rank:
 			case e.Signal != "":
-				return t.Bad.Paint(t.Glyphs.Cross + " " + layout.Clean(e.Signal))
+				return t.Glyphs.Cross + " " + layout.Clean(e.Signal), t.Bad
 			case e.Code != 0:
-				return t.Bad.Paint(t.Glyphs.Cross + " exit " + strconv.Itoa(e.Code))
+				return t.Glyphs.Cross + " exit " + strconv.Itoa(e.Code), t.Bad
 			default:
-				return t.Good.Paint(t.Glyphs.Check + " done")
+				return t.Glyphs.Check + " done", t.Good
 			}
 		}
 	}
 	if r.last >= 0 {
-		return "step " + strconv.FormatInt(r.last, 10)
+		return "step " + strconv.FormatInt(r.last, 10), theme.Style{}
 	}
 	switch m.run.State {
 	case runner.Pending:
-		return t.Dim.Paint("waiting")
+		return "waiting", t.Dim
 	case runner.Running:
-		return t.Dim.Paint("starting")
+		return "starting", t.Dim
 	}
-	return ""
+	return "", theme.Style{}
 }

@@ -31,7 +31,7 @@ type straggler struct {
 	least    bool // of two ranks: it waits least; which of the two is odd cannot be told
 	late     int  // windows in which it was late
 	windows  int
-	missing  int     // steps that a verdict still needs
+	missing  int     // steps that a verdict still needs; 0 too where nobody looks for one
 	own      float64 // what it waits, as a share of the median step
 	others   float64 // the same of the others' median; own 0 and this the lateness where that was measured
 	step     float64 // seconds, median
@@ -128,10 +128,14 @@ func findStraggler(lines map[int][]record.StepLine) straggler {
 // from their median as the other.
 func lateIn(rows [][]float64) (late []int) {
 	lateness := make([]float64, len(rows[0]))
+	middles := make([]float64, len(rows))
+	for i, row := range rows {
+		middles[i] = median(slices.Clone(row))
+	}
+	l := make([]float64, len(rows))
 	for r := range lateness {
-		var l []float64
-		for _, row := range rows {
-			l = append(l, median(slices.Clone(row))-row[r])
+		for i, row := range rows {
+			l[i] = middles[i] - row[r]
 		}
 		lateness[r] = median(l)
 	}

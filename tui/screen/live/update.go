@@ -2,6 +2,7 @@ package live
 
 import (
 	"slices"
+	"time"
 
 	"boost-tui/runner"
 	"boost-tui/tui/feed"
@@ -20,6 +21,7 @@ func (m *Model) Update(in tea.Msg) (cmd tea.Cmd, used bool) {
 	switch in := in.(type) {
 	case keys.Event:
 		cmd, used = m.key(in)
+		m.listHosts()
 	case msg.Theme:
 		m.env.Theme = in.Theme
 	case msg.Shown:
@@ -216,6 +218,9 @@ func (m *Model) open(id string, pin bool) tea.Cmd {
 	m.ended, m.reading, m.again = false, false, false
 	m.span, m.end, m.cursor, m.page, m.logRank = 0, -1, -1, 0, 0
 	m.lines = logview.View{}
+	m.hosts.opened, m.hosts.line = nil, nil
+	m.hosts.table.Move(-1 << 30)
+	m.setHostFilter("")
 	m.refData, m.refErr, m.compared = nil, nil, comparing{}
 	m.search = nil
 	m.stopLog()
@@ -234,8 +239,10 @@ func (m *Model) take(in feed.Batch[snapshot]) tea.Cmd {
 	}
 	m.reading, m.now, m.err = false, m.env.Now(), in.Err
 	if in.Err == nil {
+		in.Value.notice(&m.latest, m.now)
 		m.latest = in.Value
 		m.clampView()
+		m.listHosts()
 	}
 	refs := m.readReferences()
 	switch {
@@ -250,6 +257,17 @@ func (m *Model) take(in feed.Batch[snapshot]) tea.Cmd {
 	return refs
 }
 
+// notice keeps when what is newest was seen for the first time.
+func (s *snapshot) notice(before *snapshot, now time.Time) {
+	s.stepSeen, s.healthSeen = now, now
+	if before.by == s.by && before.stepNanos == s.stepNanos {
+		s.stepSeen = before.stepSeen
+	}
+	if before.by == s.by && before.healthNanos == s.healthNanos {
+		s.healthSeen = before.healthSeen
+	}
+}
+
 // clampView keeps cursor and page where there is something.
 func (m *Model) clampView() {
 	s := m.shown()
@@ -262,6 +280,11 @@ func (m *Model) clampView() {
 func (m *Model) key(e keys.Event) (tea.Cmd, bool) {
 	if m.search != nil {
 		m.searchKey(e)
+		return nil, true
+	}
+	if m.hosts.line != nil {
+		m.hostFilterKey(e)
+		m.listHosts()
 		return nil, true
 	}
 	entry, ok := m.table.Find(e)
@@ -281,6 +304,12 @@ func (m *Model) motion(e keys.Event) (tea.Cmd, bool) {
 	case paneLog:
 		m.lines.Scroll(delta)
 	case paneRanks:
+		if m.byHost() {
+			if delta, ok = keys.Motion(e, m.hosts.table.Page()); ok {
+				m.hosts.table.Move(delta)
+			}
+			return nil, true
+		}
 		return m.turnPage(layout.Clamp(delta, -1, 1)), true
 	default:
 		return nil, false

@@ -89,11 +89,14 @@ func (m *Model) Status() string {
 			parts = append(parts, "loss "+chart.Value(loss))
 		}
 	}
+	if text := evalText(m.latest.evals, -1); text != "" {
+		parts = append(parts, text)
+	}
 	if m.live() {
 		if eta, ok := m.eta(); ok {
 			parts = append(parts, "eta "+format.Duration(eta))
 		}
-		if age := m.age(m.latest.stepNanos, m.latest.period); age != "" {
+		if age := m.age(m.latest.stepNanos, m.latest.stepSeen, m.latest.period); age != "" {
 			parts = append(parts, age)
 		}
 	} else if !m.run.Ended.IsZero() {
@@ -147,14 +150,17 @@ func (m *Model) eta() (time.Duration, bool) {
 	return time.Duration(seconds * float64(time.Second)), true
 }
 
-// age says how old data is that came at nanos, of a source that speaks every
+// age says how old data is that came at nanos, and was seen here at first at seen, of a source that speaks every
 // period seconds; after three periods it is stale. Empty for what is not
-// expected to move.
-func (m *Model) age(nanos int64, period float64) string {
+// expected to move. Of other machines, whose clocks may differ, only the time since it was seen counts.
+func (m *Model) age(nanos int64, seen time.Time, period float64) string {
 	if !m.live() || nanos <= 0 {
 		return ""
 	}
 	old := max(0, m.now.Sub(time.Unix(0, nanos)))
+	if m.elsewhere() {
+		old = max(0, m.now.Sub(seen))
+	}
 	if math.IsNaN(period) || period < pollEvery.Seconds() {
 		period = pollEvery.Seconds()
 	}
@@ -166,6 +172,12 @@ func (m *Model) age(nanos int64, period float64) string {
 		return m.env.Theme.Warn.Paint("stale: " + text)
 	}
 	return text
+}
+
+// elsewhere reports whether ranks of the run are on other machines than this one.
+func (m *Model) elsewhere() bool {
+	r := &m.run.Run
+	return len(r.Hosts) > 1 || len(r.Hosts) == 1 && r.Hosts[0] != m.env.Host
 }
 
 func (m *Model) stateSign() string {

@@ -9,7 +9,7 @@ import (
 // narrow is the layout of 80x24: ranks above, breakdown over loss at the left,
 // step time, and below it the log when that is shown, at the right.
 func (m *Model) narrow(r layout.Rect) string {
-	need := 2 + 1 + min(pageRanks, max(1, m.world())) + len(m.notes(r.W-4, false))
+	need := 2 + 1 + m.topRows() + len(m.notes(r.W-4, false))
 	top, rest := r.Top(layout.Clamp(need, 5, max(5, r.H/2)))
 	columns := rest.Columns(layout.Part{Weight: 1}, layout.Part{Weight: 1})
 	refs, iw := m.references(), max(1, columns[0].W-4)

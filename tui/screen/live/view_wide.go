@@ -24,6 +24,14 @@ func (m *Model) wide(r layout.Rect) string {
 // ranksHeight is what the list of ranks needs: a heading, a page of ranks, and
 // what is said below, with its frame.
 func (m *Model) ranksHeight(w, h int) int {
-	need := 2 + 1 + min(pageRanks, max(1, m.world())) + len(m.notes(w-4, true))
+	need := 2 + 1 + m.topRows() + len(m.notes(w-4, !m.byHost()))
 	return layout.Clamp(need, 5, max(5, h/2))
+}
+
+// topRows is how many lines the list of ranks or hosts would like.
+func (m *Model) topRows() int {
+	if m.byHost() {
+		return layout.Clamp(m.hosts.table.Len(), 2, openLines+2)
+	}
+	return min(pageRanks, max(1, m.world()))
 }
