@@ -1,12 +1,143 @@
 package runner
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 
 	"boost-tui/experiment"
+	"boost-tui/runner/protocol"
+	"boost-tui/runner/slurm"
+	"boost-tui/runner/userconfig"
 )
 
-// newSlurmConductor is who has the agents of a run started by Slurm.
+// Names of files of a run that Slurm starts.
+const (
+	jobScriptFile = "job.sh"  // the script of the job
+	jobLogFile    = "job.log" // what it said
+	frontFile     = "front"   // sign of life of the program in front of a foreground run, on the machine that submitted it
+)
+
+// slurmConductor has the agents of a run started by Slurm. Outside of a job it submits one; within one it starts the agents by srun.
+type slurmConductor struct {
+	where  experiment.Where
+	client *slurm.Client
+	config userconfig.Config
+	setup  userconfig.Setup
+}
+
+// newSlurmConductor checks what can be known before a run is made.
 func newSlurmConductor(w experiment.Where) (conductor, error) {
-	return nil, fmt.Errorf("runs cannot be started by Slurm yet (where = %q): say --where %s", w.Where, experiment.WhereLocal)
+	c := &slurmConductor{where: w, client: &slurm.Client{}}
+	if err := c.client.Missing(); err != nil {
+		return nil, err
+	}
+	var err error
+	if c.config, err = userconfig.Load(); err != nil {
+		return nil, err
+	}
+	if c.setup, err = c.config.Named(w.Setup); err != nil {
+		return nil, err
+	}
+	a, inside := slurm.Inside(os.Getenv)
+	if inside && a.Nodes > 0 && a.Nodes < w.Nodes {
+		return nil, fmt.Errorf("this is Slurm job %s, which has %d nodes, and the run asks for %d: say --nodes %d, or start it outside of the job", a.Job.ID, a.Nodes, w.Nodes, a.Nodes)
+	}
+	return c, nil
+}
+
+// hostNames implements hosted: Slurm picks the hosts later.
+func (*slurmConductor) hostNames() []string { return []string{} }
+
+// refusedError says that a place will not start a run as it was asked for: the same again is refused again.
+type refusedError struct{ err error }
+
+func (e *refusedError) Error() string { return e.err.Error() }
+func (e *refusedError) Unwrap() error { return e.err }
+
+// start implements conductor.
+func (c *slurmConductor) start(ctx context.Context, j conductJob) (Agents, error) {
+	a, inside := slurm.Inside(os.Getenv)
+	switch {
+	case j.Inside && !inside:
+		return nil, errors.New("this is said to be the inside of a Slurm job, and SLURM_JOB_ID is not set")
+	case j.Inside:
+		return c.startStep(ctx, j, a)
+	}
+	script := filepath.Join(j.Dir, jobScriptFile)
+	if err := protocol.WriteFile(script, jobScript(c.config, c.setup)); err != nil {
+		return nil, err
+	}
+	if inside {
+		return c.startWithin(j, a, script)
+	}
+	return c.submit(ctx, j, script)
+}
+
+// submit has Slurm start the agents some time. A detached run needs nobody here for that.
+func (c *slurmConductor) submit(ctx context.Context, j conductJob, script string) (Agents, error) {
+	s := c.submission(j, script)
+	ref, err := c.client.Submit(ctx, s)
+	var no *slurm.RejectedError
+	if errors.As(err, &no) {
+		return nil, &refusedError{fmt.Errorf("%w%s", err, c.advice())}
+	}
+	if err != nil {
+		return nil, err
+	}
+	f := jobFile{Kind: jobSlurm, Ref: ref, Submitted: wallNow(), Host: here().Host, Script: script, Command: append([]string{"sbatch"}, s.Arguments()...)}
+	if err := writeJob(j.Dir, f); err != nil { // nobody would find it
+		return nil, errors.Join(err, c.client.Cancel(context.Background(), ref))
+	}
+	if !j.Foreground {
+		return nil, nil
+	}
+	return watchJob(c.client, f, j), nil
+}
+
+// advice says where what was refused may come from.
+func (c *slurmConductor) advice() string {
+	if c.config.Path == "" {
+		return ""
+	}
+	return " (" + c.config.Path + " adds what the experiment leaves open)"
+}
+
+const (
+	// rankOverheadBytes is what a rank takes beside what was predicted: the program, libraries, buffers of the network.
+	rankOverheadBytes = 512 << 20
+	// agentBytes is what an agent takes, and the programs over it.
+	agentBytes = 256 << 20
+)
+
+// submission is the job that a run needs.
+func (c *slurmConductor) submission(j conductJob, script string) slurm.Submission {
+	w, own := c.where, c.config.Slurm
+	nodes := max(1, w.Nodes)
+	ranks := (j.Run.World() + nodes - 1) / nodes
+	s := slurm.Submission{
+		Name: jobName(j.Run), Script: script, Args: []string{j.Dir, j.Binary}, Output: filepath.Join(j.Dir, jobLogFile), Nodes: nodes,
+		Account: cmp.Or(w.Account, own.Account), Partition: cmp.Or(w.Partition, own.Partition), QOS: cmp.Or(w.QOS, own.QOS),
+		Constraint: cmp.Or(w.Constraint, own.Constraint), Time: cmp.Or(w.Time, own.Time),
+		Requeue: w.MaxRestarts > 0, SurviveNodes: w.MaxRestarts > 0,
+	}
+	if !c.linesSay("--cpus-per-task", "-c", "--exclusive") {
+		s.CPUsPerNode = ranks
+	}
+	if p := j.Run.Predicted; p != nil && p.MemBytes > 0 && !c.linesSay("--mem", "--mem-per-cpu", "--mem-per-gpu", "--exclusive") {
+		s.MemoryBytes = int64(ranks)*(p.MemBytes+p.MemBytes/4+rankOverheadBytes) + agentBytes
+	}
+	if d := j.Run.Experiment.Step.Device; d == experiment.DeviceCUDA && !c.linesSay("--gres", "--gpus", "-G", "--gpus-per-node") {
+		s.GPUsPerNode = cmp.Or(w.GPUsPerNode, ranks)
+	}
+	for _, host := range j.Lost {
+		if !slices.Contains(s.Exclude, host) {
+			s.Exclude = append(s.Exclude, host)
+		}
+	}
+	return s
 }

@@ -56,8 +56,10 @@ func Launch(ctx context.Context, s *Store, e experiment.Experiment, o LaunchOpti
 	if o.Versions.Binary, err = s.program.hash(o.Binary); err != nil {
 		return nil, fmt.Errorf("tell the program's version: %w", err)
 	}
-	if err := CheckLimits(e.World(), o.Predicted.ranksBytes(e.World())); err != nil {
-		return nil, err
+	if e.Where.Where == experiment.WhereLocal { // limits of this machine are no other one's
+		if err := CheckLimits(e.World(), o.Predicted.ranksBytes(e.World())); err != nil {
+			return nil, err
+		}
 	}
 	r, dir, err := s.Create(e, CreateOptions{Argv: o.Argv, Predicted: o.Predicted, Versions: o.Versions, Foreground: !o.Detach, After: o.After, Sweep: o.Sweep,
 		Resumed: o.Resumed, Preflight: o.Preflight, Hosts: hostsOf(place)})

@@ -72,14 +72,20 @@ func startAgent(j Job, env []string, args ...string) (*localAgent, error) {
 
 // startRole starts the program on this machine, as an agent or to conduct some.
 func startRole(role string, j Job, env []string, args ...string) (*localAgent, error) {
+	cmd := exec.Command(j.Binary, append([]string{role, "--run", j.Dir}, args...)...)
+	cmd.Env = env
+	return startChild(j, cmd)
+}
+
+// startChild starts a program that looks after the run, with what it says in the log of the agent and, in the foreground, with a
+// lifeline; --foreground tells it so.
+func startChild(j Job, cmd *exec.Cmd) (*localAgent, error) {
 	log, err := regular.OpenFile(filepath.Join(j.Dir, protocol.AgentLogFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, protocol.FileMode)
 	if err != nil {
 		return nil, fmt.Errorf("log of the agent: %w", err)
 	}
 	defer log.Close() // the agent has its own descriptor
-	cmd := exec.Command(j.Binary, append([]string{role, "--run", j.Dir}, args...)...)
-	cmd.Env = env
-	cmd.Dir = "/" // a run must not keep a file system busy; paths are absolute
+	cmd.Dir = "/"     // a run must not keep a file system busy; paths are absolute
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	a := &localAgent{cmd: cmd}

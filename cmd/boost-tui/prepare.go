@@ -36,13 +36,21 @@ func (c checks) prepare(e experiment.Experiment) (prepared, error) {
 	if err != nil {
 		return prepared{}, usage(err)
 	}
-	m := planner.ThisMachine()
+	m, err := machineOf(e, "")
+	if err != nil {
+		return prepared{}, usage(err)
+	}
 	found := planner.Check(e, m)
 	if err := experiment.Invalid(found); err != nil {
 		return prepared{}, usage(err)
 	}
-	if err := runner.CheckLimits(e.World(), 0); err != nil { // before the device is opened, which says less about it
+	if err := runner.CheckPlace(e.Where); err != nil {
 		return prepared{}, usage(err)
+	}
+	if onThisMachine(e) {
+		if err := runner.CheckLimits(e.World(), 0); err != nil { // before the device is opened, which says less about it
+			return prepared{}, usage(err)
+		}
 	}
 	if err := checkData(&e); err != nil {
 		return prepared{}, usage(err)
@@ -65,6 +73,11 @@ func (c checks) prepare(e experiment.Experiment) (prepared, error) {
 		c.note("note: %s", tight)
 	}
 	return prepared{experiment: e, plan: plan, resumed: resumed}, nil
+}
+
+// onThisMachine reports whether the ranks of an experiment run where the command does.
+func onThisMachine(e experiment.Experiment) bool {
+	return e.Where.Where == experiment.WhereLocal || e.Where.Where == ""
 }
 
 // checkData opens the data as a rank will, and makes its paths those that ranks in another folder know.

@@ -18,11 +18,18 @@ import (
 // agents, agents start ranks.
 
 func newAgent(a *app) *cobra.Command {
+	var task bool
 	o := runner.AgentOptions{Version: thisVersion().String(), NewSegment: cpu.NewSegment, GPUs: cards}
 	cmd := &cobra.Command{
 		Use: "agent", Short: "Look after the ranks of a run on this machine", Hidden: true, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a.orderly.Store(true)
+			if task {
+				var err error
+				if o.Share, err = runner.SlurmShare(); err != nil {
+					return err
+				}
+			}
 			return runner.Agent(cmd.Context(), o)
 		},
 	}
@@ -31,6 +38,7 @@ func newAgent(a *app) *cobra.Command {
 	cmd.Flags().IntVar(&o.Share.Host, "host", 0, "number of this host among those of the run")
 	cmd.Flags().IntVar(&o.Share.Hosts, "hosts", 1, "how many hosts the run's ranks are on")
 	cmd.Flags().StringVar(&o.Share.Address, "address", "", "IP address at which ranks of other hosts reach this one's")
+	cmd.Flags().BoolVar(&task, "slurm", false, "this is a task of a step of Slurm's, which says all of that")
 	cmd.Flags().StringVar(&o.Share.Name, "host-name", "", "what records call this host")
 	return cmd
 }

@@ -1,0 +1,145 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"boost-tui/internal/regular"
+	"boost-tui/runner/protocol"
+	"boost-tui/runner/slurm"
+)
+
+const (
+	// jobEvery is how often Slurm is asked about a job that somebody waits for in front: it is one small question.
+	jobEvery = 5 * time.Second
+	// jobLate is how long after the end of a job its records may come: a network file system shows them late.
+	jobLate = 3 * time.Second
+	// resultEvery is how often a result is looked for.
+	resultEvery = 100 * time.Millisecond
+	// jobSilence is how long Slurm may not answer while a job is being killed, before nobody waits for it any more.
+	jobSilence = 90 * time.Second
+	// frontEvery is how often the program in front of a foreground run shows that it is there, frontPatience how long
+	// the run goes on without: it and the one that waits for it were killed at once, or their machine went down.
+	frontEvery    = 2 * time.Second
+	frontPatience = 30 * time.Second
+)
+
+// slurmJob is a job that was submitted for a run in front, as the program that submitted it sees it.
+type slurmJob struct {
+	client *slurm.Client
+	file   jobFile
+	dir    string
+	once   sync.Once
+	killed chan struct{} // closed when the job was to be ended at once
+}
+
+func watchJob(c *slurm.Client, f jobFile, j conductJob) *slurmJob {
+	return &slurmJob{client: c, file: f, dir: j.Dir, killed: make(chan struct{})}
+}
+
+// Cancel implements Agents. Agents end their ranks in order, and are told by file; a job that none has begun is just taken back.
+func (s *slurmJob) Cancel(reason string) error {
+	dir := Last(readInfo(s.dir, here(), time.Now())).Dir
+	asked := requestCancel(dir, reason)
+	if _, err := readAgent(dir); asked == nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return s.Kill()
+}
+
+// Kill implements Agents.
+func (s *slurmJob) Kill() error {
+	s.once.Do(func() { close(s.killed) })
+	return endJob(s.client, s.file)
+}
+
+// endJob has Slurm end a job.
+func endJob(c *slurm.Client, f jobFile) error {
+	if !f.own() {
+		return nil
+	}
+	return c.Cancel(context.Background(), f.Ref) // it has a deadline of its own
+}
+
+// jobEnded says how the job of a run ended that left no result.
+type jobEnded struct{ job slurm.Job }
+
+func (e *jobEnded) Error() string { return jobSays(e.job) }
+
+// jobSays is the end of a job in a sentence.
+func jobSays(j slurm.Job) string {
+	return clean(fmt.Sprintf("its Slurm job %s %s", j.ID, j.Ending()), maxLineRunes)
+}
+
+// Wait implements Agents.
+func (s *slurmJob) Wait() error {
+	front := newFront(s.dir)
+	defer front.gone()
+	results, jobs := time.NewTicker(resultEvery), time.NewTicker(jobEvery)
+	defer results.Stop()
+	defer jobs.Stop()
+	var limit <-chan time.Time
+	killed := s.killed
+	for {
+		select {
+		case <-results.C:
+			in := Last(readInfo(s.dir, here(), time.Now()))
+			front.beat(in.Dir)
+			if in.Result != nil && !mayRestart(in) {
+				return nil
+			}
+			continue
+		case <-killed:
+			killed, limit = nil, time.After(jobSilence)
+			jobs.Reset(time.Second)
+		case <-limit:
+			return fmt.Errorf("its Slurm job %s was to end and %v later nobody knows whether it did", s.file.ID, jobSilence)
+		case <-jobs.C:
+		}
+		found, err := s.client.Find(context.Background(), []slurm.Ref{s.file.Ref})
+		if j := found[s.file.Ref]; err == nil && j.Over() {
+			return s.last(j)
+		}
+	}
+}
+
+// last waits for the records of a job that is over.
+func (s *slurmJob) last(j slurm.Job) error {
+	for late := time.Now().Add(jobLate); time.Now().Before(late); time.Sleep(resultEvery) {
+		if in := Last(readInfo(s.dir, here(), time.Now())); in.Result != nil {
+			return nil
+		}
+	}
+	return &jobEnded{j}
+}
+
+// front is the sign of life of the program in front of a run.
+type front struct {
+	dir    string
+	beaten time.Time
+}
+
+func newFront(dir string) *front { return &front{dir: dir} }
+
+// beat shows it, where it is due. Whoever looks at it compares what it sees with what it saw, so no clocks need agree.
+func (f *front) beat(dir string) {
+	if dir == f.dir && time.Since(f.beaten) < frontEvery {
+		return
+	}
+	f.dir, f.beaten = dir, time.Now()
+	w, err := regular.OpenFile(filepath.Join(dir, frontFile), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, protocol.FileMode)
+	if err != nil {
+		return // the next one may succeed
+	}
+	_, _ = fmt.Fprintln(w, f.beaten.UnixNano())
+	_ = w.Close()
+}
+
+// gone takes it away: the run is over.
+func (f *front) gone() { _ = os.Remove(filepath.Join(f.dir, frontFile)) }

@@ -1,0 +1,260 @@
+package runner
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"boost-tui/internal/regular"
+	"boost-tui/runner/protocol"
+	"boost-tui/runner/slurm"
+)
+
+// stepLate is how long a step may take to end after the run's result is there: then a node of it is lost, of which Slurm
+// learns much later.
+const stepLate = 5 * time.Second
+
+// step is the agents of a run as tasks of a step of this job, one on each node.
+type step struct {
+	dir  string
+	run  Run
+	cmd  *exec.Cmd
+	said *stepLog
+	over chan struct{} // closed when srun has ended
+	wg   sync.WaitGroup
+
+	limits *limitWatch
+	mu     sync.Mutex
+	leader string // why the agent of the first host has ended; empty: it has not
+}
+
+// startStep starts the agents by srun.
+func (c *slurmConductor) startStep(ctx context.Context, j conductJob, a slurm.Allocation) (Agents, error) {
+	hosts, err := slurm.Expand(a.Hosts)
+	if err != nil {
+		return nil, err
+	}
+	if err := inheritJob(j, a); err != nil {
+		return nil, err
+	}
+	nodes := max(1, c.where.Nodes)
+	left, lost := without(hosts, j.Lost)
+	if len(hosts) > 0 && len(left) < nodes {
+		return nil, fmt.Errorf("%d nodes are left of Slurm job %s, and the run needs %d", len(left), a.Job.ID, nodes)
+	}
+	version, err := c.client.Version(ctx)
+	if err != nil {
+		return nil, err
+	}
+	srun, err := exec.LookPath("srun")
+	if err != nil {
+		return nil, &slurm.MissingError{Tool: "srun"}
+	}
+	s := slurm.Step{Name: jobName(j.Run), Nodes: nodes, CPUsPerNode: a.CPUs, Exclude: lost, Version: version,
+		Output:  slurm.TaskOutput(j.Dir, "agent-%t.log"),
+		Program: []string{j.Binary, "agent", "--run", j.Dir, "--slurm"}}
+	st := &step{dir: j.Dir, run: j.Run, over: make(chan struct{}), cmd: exec.Command(srun, s.Arguments()...), limits: newLimitWatch(ctx, c.client, a)}
+	if err := st.begin(); err != nil {
+		return nil, err
+	}
+	return st, nil
+}
+
+// inheritJob writes down that the run is this job, where that is not known: the run is the successor of one that was, or whoever
+// submitted the job has not come to it yet.
+func inheritJob(j conductJob, a slurm.Allocation) error {
+	if _, err := readJob(j.Dir); !noJob(err) {
+		return nil // damaged is nobody's to mend
+	}
+	f := jobFile{Kind: jobAllocation, Ref: a.Job, Submitted: wallNow(), Host: here().Host}
+	if j.Run.Restart != nil {
+		if before, err := readJob(filepath.Join(filepath.Dir(j.Dir), j.Run.Restart.Of)); err == nil && before.Ref.ID == a.Job.ID {
+			f = before
+		}
+	}
+	if os.Getenv("SLURM_JOB_NAME") == jobName(j.Run) {
+		f.Kind = jobSlurm
+	}
+	return writeJob(j.Dir, f)
+}
+
+// without are the hosts that are not lost, and those that are.
+func without(hosts, lost []string) (left, gone []string) {
+	for _, h := range hosts {
+		if containsHost(lost, h) {
+			gone = append(gone, h)
+			continue
+		}
+		left = append(left, h)
+	}
+	return left, gone
+}
+
+func containsHost(list []string, host string) bool {
+	for _, h := range list {
+		if h == host {
+			return true
+		}
+	}
+	return false
+}
+
+// begin starts srun. It is in a group of its own, so that it ends as a whole; it is never told to end in order: to its tasks that
+// would be the end at once.
+func (s *step) begin() error {
+	log, err := regular.OpenFile(filepath.Join(s.dir, protocol.AgentLogFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, protocol.FileMode)
+	if err != nil {
+		return fmt.Errorf("log of the agents: %w", err)
+	}
+	s.said = &stepLog{log: log, failed: s.failed}
+	s.cmd.Env, s.cmd.Dir = slurm.StepEnvironment(os.Environ()), "/"
+	s.cmd.Stderr, s.cmd.WaitDelay = s.said, time.Second
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := s.cmd.Start(); err != nil {
+		return errors.Join(fmt.Errorf("start the agents by srun: %w", err), log.Close())
+	}
+	s.wg.Add(1)
+	go func() {
+		defer s.wg.Done()
+		s.look()
+	}()
+	return nil
+}
+
+// stepLog keeps what srun says, and tells of tasks that failed. srun alone writes to it.
+type stepLog struct {
+	log    *os.File
+	line   []byte
+	failed func(slurm.TaskFailure)
+}
+
+// maxStepLine bounds a line of srun's that is looked at.
+const maxStepLine = 4096
+
+// Write implements io.Writer. A log that cannot be written ends no run.
+func (l *stepLog) Write(p []byte) (int, error) {
+	_, _ = l.log.Write(p)
+	for _, b := range p {
+		if b != '\n' {
+			if len(l.line) < maxStepLine {
+				l.line = append(l.line, b)
+			}
+			continue
+		}
+		if f, ok := slurm.ParseTaskFailure(string(l.line)); ok {
+			l.failed(f)
+		}
+		l.line = l.line[:0]
+	}
+	return len(p), nil
+}
+
+// failed writes the account of a host whose agent could not: the program is missing there, or the folder.
+func (s *step) failed(f slurm.TaskFailure) {
+	for _, task := range f.Tasks {
+		if task >= max(1, s.run.Experiment.Where.Nodes) {
+			return
+		}
+		cause := fmt.Sprintf("its agent on %s ended (%s)", clean(f.Nodes, 64), clean(f.How, 80))
+		if said := lastLine(filepath.Join(s.dir, "agent-"+strconv.Itoa(task)+".log")); said != "" {
+			cause += ": " + said
+		}
+		if task > 0 {
+			_ = writePart(s.dir, task, part{Cause: clean(cause, maxLineRunes)}) // one that is there is the agent's own
+			continue
+		}
+		s.mu.Lock()
+		s.leader = cause
+		s.mu.Unlock()
+	}
+}
+
+// ledNoMore is why the agent that looks after the whole run has ended; empty: it has not.
+func (s *step) ledNoMore() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.leader
+}
+
+func writePart(dir string, host int, p part) error {
+	p.Schema = Schema
+	data, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	return protocol.WriteNew(protocol.PartPath(dir, host), append(data, '\n'))
+}
+
+// look watches over the step until it has ended: it must not outlive its run, the agent that leads it, or the program in front,
+// and the run has to end before the time of the job does.
+func (s *step) look() {
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	var late time.Time
+	_, submitted := ownJob(s.dir)
+	f := frontWatch{dir: s.dir, wanted: s.run.Foreground && submitted}
+	for {
+		select {
+		case <-s.over:
+			return
+		case <-tick.C:
+		}
+		_, err := os.Lstat(filepath.Join(s.dir, protocol.ResultFile))
+		if ending := err == nil || s.ledNoMore() != ""; ending && late.IsZero() {
+			late = time.Now().Add(stepLate)
+		}
+		if !late.IsZero() {
+			if time.Now().After(late) {
+				_ = s.Kill() // it may have ended in that moment
+			}
+			continue
+		}
+		if reason := cmp.Or(s.limits.near(), f.gone()); reason != "" {
+			_ = s.Cancel(reason) // it is tried again at the next look
+		}
+	}
+}
+
+// Cancel implements Agents.
+func (s *step) Cancel(reason string) error {
+	if _, asked := cancelRequest(s.dir); asked {
+		return nil
+	}
+	asked := requestCancel(s.dir, reason)
+	if _, err := readAgent(s.dir); asked == nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return errors.Join(asked, s.Kill())
+}
+
+// Kill implements Agents: srun's tasks end within a second of it.
+func (s *step) Kill() error {
+	err := syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL)
+	if errors.Is(err, syscall.ESRCH) {
+		return nil
+	}
+	return err
+}
+
+// Wait implements Agents.
+func (s *step) Wait() error {
+	err := s.cmd.Wait()
+	close(s.over)
+	s.wg.Wait()
+	if why := s.ledNoMore(); why != "" {
+		err = errors.New(why)
+	} else if err != nil {
+		err = fmt.Errorf("srun: %w", err)
+	}
+	return errors.Join(err, s.said.log.Close())
+}

@@ -1,0 +1,41 @@
+package slurm
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// TaskFailure is what srun says of tasks that ended badly.
+type TaskFailure struct {
+	Nodes string // in Slurm's short form
+	Tasks []int
+	How   string // "Exited with exit code 2", "Killed"
+}
+
+// taskFailure is "srun: error: node2: task 1: Exited with exit code 2", or of several tasks: "node[2-3]: tasks 1-2,5: Killed".
+var taskFailure = regexp.MustCompile(`^srun: error: ([^ :]+): tasks? ([0-9,-]+): (.+)$`)
+
+// ParseTaskFailure reads a line of srun's; false: it is about something else.
+func ParseTaskFailure(line string) (TaskFailure, bool) {
+	m := taskFailure.FindStringSubmatch(strings.TrimSpace(line))
+	if m == nil {
+		return TaskFailure{}, false
+	}
+	f := TaskFailure{Nodes: m[1], How: m[3]}
+	for part := range strings.SplitSeq(m[2], ",") {
+		low, high, isRange := strings.Cut(part, "-")
+		if !isRange {
+			high = low
+		}
+		a, err1 := strconv.ParseUint(low, 10, 31)
+		b, err2 := strconv.ParseUint(high, 10, 31)
+		if err1 != nil || err2 != nil || b < a || b-a >= maxHosts || len(f.Tasks) > maxHosts {
+			return TaskFailure{}, false
+		}
+		for n := a; n <= b; n++ {
+			f.Tasks = append(f.Tasks, int(n))
+		}
+	}
+	return f, true
+}
