@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -149,8 +150,10 @@ func (a *app) look(ctx context.Context, s *runner.Store, p prepared, spec *proto
 	}
 	a.note("preflight %s in %s", h.Run.ID, h.Dir)
 	bounded, stop := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	defer wg.Wait()
 	defer stop()
-	go boundPreflight(bounded, s, h.Run.ID, stop) // it ends with the context
+	wg.Go(func() { boundPreflight(bounded, s, h.Run.ID, stop) })
 	in, err := h.Wait(bounded)
 	if err != nil {
 		return preflightResult{}, err

@@ -37,13 +37,15 @@ type Env struct {
 	Identify func(ctx context.Context, dev kernels.Device, name string, members []int) (kernels.UID, error)
 	Cards    func() (sample.GPUs, error) // of this host; nil without an error: it has none
 	Log      func(format string, args ...any)
+	// Limit is how long the looking may take in all, its parts in proportion; 0: Limit. All ranks say the same.
+	Limit time.Duration
 }
 
 // Limit is how long the looking may take in all. With what comes before and after it stays below a minute.
 const Limit = 38 * time.Second
 
 // errLate is why a look that takes too long ends.
-var errLate = fmt.Errorf("the preflight is not through after %v", Limit)
+var errLate = errors.New("the preflight is not through in time")
 
 // probe is one rank's look.
 type probe struct {
@@ -96,7 +98,10 @@ var stages = []stage{
 // could not do it together is.
 func Run(ctx context.Context, e Env) (err error) {
 	began := time.Now()
-	ctx, cancel := context.WithTimeoutCause(ctx, Limit, errLate)
+	if e.Limit == 0 {
+		e.Limit = Limit
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, e.Limit, errLate)
 	defer cancel()
 	p := &probe{Env: e}
 	defer func() {
@@ -163,7 +168,8 @@ func (p *probe) look(ctx context.Context) error {
 }
 
 func (p *probe) one(ctx context.Context, s stage) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, s.limit, fmt.Errorf("it was not done within %v", s.limit))
+	limit := time.Duration(float64(s.limit) * float64(p.Limit) / float64(Limit))
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it was not done within %v", limit))
 	defer cancel()
 	return s.do(p, ctx)
 }
