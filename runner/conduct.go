@@ -20,6 +20,9 @@ type ConductOptions struct {
 	// Checkpoint finds the latest whole checkpoint of a run's folder, and the last step that it had done; fs.ErrNotExist where
 	// there is none. nil: restarts begin anew. The runner knows no files of checkpoints, so whoever wires the roles hands it in.
 	Checkpoint func(runDir string) (dir string, step int, err error)
+	// Join makes a checkpoint of the parts that the hosts of a run have left of it, once all of them are in the run's folder
+	// (protocol.CheckpointPart), and keeps the last few; fs.ErrNotExist: some are missing. nil: none is made.
+	Join func(runDir string, world, step, keep int) error
 	// Lifeline replaces stdin in tests.
 	Lifeline io.ReadCloser
 }
@@ -41,6 +44,7 @@ type conductJob struct {
 	// Lost are the hosts that were lost under earlier runs of this chain, by the names that records call them: where a place can
 	// choose, it takes others.
 	Lost []string
+	Join func(runDir string, world, step, keep int) error // as ConductOptions has it
 }
 
 // conductorOf finds who starts agents at the place that an experiment names.
@@ -131,7 +135,7 @@ func (c *conduct) attempt(ctx context.Context, dir string) (next string, err err
 	if err != nil {
 		return "", c.refuse(dir, run, err)
 	}
-	j := conductJob{Job: Job{Dir: dir, Binary: c.o.Binary, Foreground: c.o.Foreground}, Run: run, Inside: c.o.Inside, Lost: c.lost}
+	j := conductJob{Job: Job{Dir: dir, Binary: c.o.Binary, Foreground: c.o.Foreground}, Run: run, Inside: c.o.Inside, Lost: c.lost, Join: c.o.Join}
 	agents, err := c.begin(ctx, by, j)
 	if err != nil {
 		return "", c.refuse(dir, run, err)
@@ -203,6 +207,9 @@ func (c *conduct) refuse(dir string, run Run, why error) error {
 	in := h.settle()
 	if in.Result == nil {
 		return errors.Join(why, in.Err)
+	}
+	if errors.Is(why, ErrRefused) {
+		return why // whoever waits is to know it from the exit code
 	}
 	return nil
 }

@@ -45,6 +45,9 @@ func Launch(ctx context.Context, s *Store, e experiment.Experiment, o LaunchOpti
 	if err != nil {
 		return nil, err
 	}
+	if err := settleHosts(place, &e); err != nil {
+		return nil, err
+	}
 	if o.Binary == "" {
 		if o.Binary, err = Binary(); err != nil {
 			return nil, err

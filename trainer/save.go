@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"boost-tui/kernels"
 	"boost-tui/model"
 	"boost-tui/profiler/record"
+	"boost-tui/runner/protocol"
 	"boost-tui/step"
 	"boost-tui/trainer/checkpoint"
 	"boost-tui/trainer/mesh"
@@ -35,6 +37,8 @@ type saver struct {
 	last   int           // the step that was saved last
 	tokens int64         // that were seen before the first step of this run
 	first  int           // step after which this run began
+	// scattered says that other ranks' files are on other file systems: only parts of checkpoints can be made here.
+	scattered bool
 }
 
 // piece is what a rank writes of one tensor: elements of the device, or numbers that the host knows.
@@ -103,6 +107,9 @@ func (r *rank) newSaver(s *step.Step) (*saver, error) {
 		return nil, err
 	}
 	v := &saver{r: r, share: shareOf(s.State(), at)}
+	if _, err := os.Lstat(filepath.Join(r.spec.RunDir, protocol.ScatteredFile)); err == nil {
+		v.scattered = true
+	}
 	v.ctx, v.cancel = context.WithCancel(context.Background())
 	items := make([]checkpoint.Item, len(v.share))
 	for i, p := range v.share {
@@ -203,11 +210,39 @@ func (v *saver) write(step int) {
 		v.complain(step, err)
 	}
 	err = errors.Join(err, v.meet(fmt.Sprintf("ckpt/%d/written", step)))
-	if r.spec.Rank == 0 {
+	switch {
+	case v.scattered:
+		v.leave(step, began, err)
+	case r.spec.Rank == 0:
 		v.commit(step, began, err)
 	}
 	// Nobody begins the next one before this one has its name. A rank that does not come has other troubles.
 	_ = v.meet(fmt.Sprintf("ckpt/%d/done", step))
+}
+
+// leave makes this host's part of the checkpoint, where the run's hosts share no file system: who brings the parts together makes
+// a checkpoint of them.
+func (v *saver) leave(step int, began time.Time, err error) {
+	r := v.r
+	if r.spec.LocalRank != 0 {
+		return
+	}
+	var m *checkpoint.Manifest
+	if r.spec.Rank == 0 {
+		m = v.manifest(step)
+	}
+	if err == nil {
+		err = checkpoint.Leave(r.spec.RunDir, step, m, r.spec.Experiment.Train.KeepLast)
+	}
+	if err != nil {
+		err = errors.Join(err, checkpoint.Drop(r.spec.RunDir, step))
+	}
+	switch {
+	case r.spec.Rank == 0:
+		v.report(step, v.layout.Bytes(), time.Since(began), err)
+	case err != nil:
+		r.logf("checkpoint of step %d: %v", step, err)
+	}
 }
 
 // commit gives the checkpoint its name, if everybody has written, and says what became of it.

@@ -25,6 +25,7 @@ var commands = []func(*app) *cobra.Command{
 	newCompletion,
 	newAgent,
 	newConduct,
+	newRemote,
 	newRank,
 	newSweeper,
 }

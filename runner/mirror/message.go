@@ -33,7 +33,8 @@ const (
 	Sum Kind = 'v'
 	// Finished ends the answer to Finish.
 	Finished Kind = 'F'
-	// Status, Beat, Cancel, Erase and Bye are what the two programs tell each other beside files.
+	// Start, Status, Beat, Cancel, Erase and Bye are what the two programs tell each other beside files.
+	Start  Kind = 'S'
 	Status Kind = 's'
 	Beat   Kind = 'b'
 	Cancel Kind = 'c'
@@ -117,7 +118,7 @@ func Read(r *bufio.Reader) (Message, error) {
 
 func (m Message) check(name, data int) error {
 	switch m.Kind {
-	case Hello, Have, Go, Data, Whole, Gone, Again, Finish, Sum, Finished, Status, Beat, Cancel, Erase, Bye, Trouble:
+	case Hello, Have, Go, Data, Whole, Gone, Again, Finish, Sum, Finished, Start, Status, Beat, Cancel, Erase, Bye, Trouble:
 	default:
 		return fmt.Errorf("%w: kind %d", ErrMessage, m.Kind)
 	}

@@ -14,6 +14,7 @@ const (
 	Growing              // appended to
 	Bulk                 // appended to, and large: it goes after everything else
 	Entire               // replaced as a whole
+	Folder               // of files, that the other side may have removed as a whole
 )
 
 // Names gives the class of a file of a run, by its path inside the run's folder, with slashes. It is asked about names that

@@ -26,7 +26,7 @@ type Server struct {
 	Hello  []byte  // for the keeper
 	Source *Source // nil: nothing is mirrored, the folder is the keeper's as well
 	Sink   *Sink   // for what the keeper sends; nil: nothing is taken
-	// Handle is given Beat, Cancel, Erase and Bye.
+	// Handle is given Start, Beat, Cancel, Erase and Bye.
 	Handle func(Message) error
 	// Status is what the keeper should know; it is asked again and again and sent when it changes.
 	Status func() []byte
@@ -170,7 +170,7 @@ func (s *Server) take(m Message) error {
 		return s.finish()
 	case Bye:
 		return errors.Join(s.Handle(m), errBye)
-	case Beat, Cancel, Erase:
+	case Start, Beat, Cancel, Erase:
 		return s.Handle(m)
 	}
 	return fmt.Errorf("%w: message %c", ErrMessage, m.Kind)

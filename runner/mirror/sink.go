@@ -106,10 +106,12 @@ func (s *Sink) Apply(m Message) error {
 	switch {
 	case class == None:
 		return fmt.Errorf("%w: %q is no file of a run", ErrMessage, m.Name)
-	case m.Kind == Data && class != Entire:
+	case m.Kind == Data && (class == Growing || class == Bulk):
 		return s.append(m)
 	case m.Kind == Whole && class == Entire:
 		return s.whole(m)
+	case m.Kind == Gone && class == Folder:
+		return s.root.RemoveAll(filepath.FromSlash(m.Name))
 	case m.Kind == Gone:
 		s.drop(m.Name)
 		delete(s.sizes, m.Name)

@@ -56,7 +56,7 @@ func NewSource(dir string, names Names) *Source {
 // Have takes note of what the keeper has of a file. Where it is not the beginning of what is here, the file begins anew.
 func (s *Source) Have(m Message) error {
 	class := s.names.class(m.Name)
-	if class == None {
+	if class == None || class == Folder {
 		return fmt.Errorf("%w: it has %q, which is no file of a run", ErrMessage, m.Name)
 	}
 	if class == Entire {
@@ -199,7 +199,7 @@ func (s *Source) list(folder string, depth int, left *int) error {
 			}
 			continue
 		}
-		if class := s.names.class(name); class != None && e.Type().IsRegular() {
+		if class := s.names.class(name); class != None && class != Folder && e.Type().IsRegular() {
 			s.see(name, class)
 		}
 	}

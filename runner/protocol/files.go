@@ -29,12 +29,21 @@ const (
 	CheckpointDir = "ckpt"           // the folder of the checkpoints
 	MeetFile      = "meet.json"      // where the agents of a run on several hosts let their ranks meet, and the run's secret; gone when it ends
 	ConductFile   = "conduct.json"   // which process stands over the agents of the run, where one does
+	ScatteredFile = "scattered"      // this folder is one host's own part of a run: the other hosts' parts, and the run's folder, are elsewhere
 	JobFile       = "job.json"       // the scheduler's job that the run is, where it is one
+	HostsFile     = "hosts.json"     // which hosts a run's ranks are on, where they are on several, and how far their clocks are off
 	exitDir       = "exit"
 )
 
 // CheckpointAside begins the name of what lies beside the checkpoints: one that is being written, or is on its way out.
 const CheckpointAside = ".step-"
+
+// A host's part of a checkpoint, where the hosts of a run share no file system: its folder is called so instead, and what rank 0
+// says of the whole lies in its own.
+const (
+	CheckpointPart  = "part-"
+	CheckpointDraft = "draft.json"
+)
 
 // Modes of what the program creates: a run is private until its owner opens it.
 const (

@@ -1,7 +1,6 @@
 package ssh
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -24,7 +23,7 @@ const (
 type Config struct {
 	Program string   // empty: ssh
 	File    string   // ssh_config in place of the user's; empty: the user's own
-	Options []string // of the user's configuration of this program: "-oName=value", one argument each
+	Options []string // of the user's configuration of this program: "-oPort=2222", one argument each
 	Control string   // private folder for sockets of shared connections; empty: none is shared
 }
 
@@ -55,15 +54,6 @@ func (c Config) args(master bool) []string {
 		a = append(a, "-o"+o)
 	}
 	return append(a, c.Options...)
-}
-
-// CheckOption refuses what is no option of ssh in one argument.
-func CheckOption(o string) error {
-	name, value, ok := strings.Cut(strings.TrimPrefix(o, "-o"), "=")
-	if !strings.HasPrefix(o, "-o") || !ok || name == "" || value == "" || strings.ContainsAny(o, "\n\r\x00") {
-		return fmt.Errorf("ssh option %q: write -oName=value", shown(o))
-	}
-	return nil
 }
 
 func (c Config) program() string {

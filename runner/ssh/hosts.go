@@ -14,7 +14,7 @@ import (
 
 // Bounds of what names hosts.
 const (
-	MaxHosts     = 4096
+	MaxHosts     = 1024    // their names must fit into a run's record
 	maxHostBytes = 255     // of a DNS name; nobody needs a longer user@host
 	maxFileBytes = 1 << 20 // of a host file
 	maxShown     = 60      // runes of a refused name in an error

@@ -104,9 +104,11 @@ func (l *Link) Put(ctx context.Context, binary, sum string) (path string, err er
 	return "", &Error{l.Host, Failed, "it did not say where it keeps this program"}
 }
 
-// Start starts a role of this program on the host, from its path there.
-func (l *Link) Start(ctx context.Context, program, role string) (*Session, error) {
-	return l.config.open(ctx, l.Host, start, false, program, role)
+// Start starts a role of this program on the host, from its path there. The lines of a shell, of the user's own configuration,
+// prepare its environment.
+func (l *Link) Start(ctx context.Context, program, role string, lines []string) (*Session, error) {
+	params := append([]string{program, role, strconv.Itoa(len(lines))}, lines...)
+	return l.config.open(ctx, l.Host, start, false, params...)
 }
 
 // maxLines bounds what a script says that only looks.

@@ -1,0 +1,110 @@
+package runner
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"boost-tui/experiment"
+	"boost-tui/runner/protocol"
+	"boost-tui/runner/ssh"
+	"boost-tui/runner/userconfig"
+)
+
+// sshConductor starts the agents of a run on hosts that ssh leads to.
+type sshConductor struct{ hosts []string }
+
+// newSSHConductor finds out which hosts an experiment names.
+func newSSHConductor(w experiment.Where) (conductor, error) {
+	hosts, err := ssh.Hosts(w.Hosts)
+	if err != nil {
+		return nil, err
+	}
+	if w.Nodes > len(hosts) {
+		return nil, fmt.Errorf("%d nodes are asked for, and hosts names %d: name more hosts, or ask for fewer nodes", w.Nodes, len(hosts))
+	}
+	if w.Nodes > 1 { // 1 is what nobody asked for: then all of them are meant
+		hosts = hosts[:w.Nodes]
+	}
+	return sshConductor{hosts}, nil
+}
+
+// hostNames implements hosted.
+func (c sshConductor) hostNames() []string { return c.hosts }
+
+// settleHosts makes an experiment's record name the hosts themselves: a file of hosts can change, and its name means nothing
+// in another folder.
+func settleHosts(p Place, e *experiment.Experiment) error {
+	by, ok := p.(conducted)
+	if !ok {
+		return nil
+	}
+	c, ok := by.by.(sshConductor)
+	if !ok {
+		return nil
+	}
+	if len(c.hosts) > e.World() {
+		return fmt.Errorf("%d hosts are named, and the run has %d ranks (tp x pp x dp): name at most as many hosts, or say --nodes %d to take the first ones",
+			len(c.hosts), e.World(), e.World())
+	}
+	e.Where.Hosts, e.Where.Nodes = strings.Join(c.hosts, ","), len(c.hosts)
+	return nil
+}
+
+// sshFile is ssh.json: what whoever has to reach the hosts of a run again must know.
+const sshFile = "ssh.json"
+
+// sshRecord is its content.
+type sshRecord struct {
+	Schema    int      `json:"schema"`
+	Scattered bool     `json:"scattered"`      // the hosts do not see the run's folder
+	Left      []string `json:"left,omitempty"` // hosts that could not be reached at the end, and may hold files of the run
+}
+
+func readSSH(dir string) (r sshRecord, err error) {
+	data, err := protocol.ReadFile(filepath.Join(dir, sshFile), maxFileBytes)
+	if err != nil {
+		return r, err
+	}
+	if err := json.Unmarshal(data, &r); err != nil || r.Schema != Schema {
+		return sshRecord{}, fmt.Errorf("%s is damaged or of another version", sshFile)
+	}
+	return r, nil
+}
+
+func (r sshRecord) write(dir string) error {
+	r.Schema = Schema
+	data, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	return writeIn(dir, sshFile, append(data, '\n'))
+}
+
+// reach is how ssh is to be used: by what the environment and the user's configuration of this program say now, and never by
+// what lies in a run's folder, which may be another user's: options of ssh run programs.
+func reach() (ssh.Config, userconfig.Config, error) {
+	user, err := userconfig.Load()
+	if err != nil {
+		return ssh.Config{}, user, err
+	}
+	c := ssh.Config{Options: user.SSH.Options}
+	if c.File = os.Getenv(ssh.EnvConfig); c.File == "" {
+		return c, user, nil
+	}
+	if c.File, err = filepath.Abs(c.File); err == nil {
+		_, err = os.Stat(c.File)
+	}
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		err = pe.Err
+	}
+	if err != nil {
+		return c, user, fmt.Errorf("%s=%s: %w", ssh.EnvConfig, clean(c.File, 200), err)
+	}
+	return c, user, nil
+}

@@ -1,0 +1,237 @@
+package runner
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"boost-tui/internal/regular"
+	"boost-tui/runner/protocol"
+)
+
+// guardOrder is what a session tells the guard that it starts, on its stdin.
+type guardOrder struct {
+	remoteSetup
+	Folder string `json:"folder"` // of the run on this host
+	Peer   string `json:"peer"`   // address of another host of the run; empty: none is known
+}
+
+// startGuard starts the guard of a host's agent, in a session of its own. It returns when it was handed to the system.
+func startGuard(binary string, o guardOrder) error {
+	order, err := json.Marshal(o)
+	if err != nil {
+		return err
+	}
+	log, err := regular.OpenFile(filepath.Join(o.Folder, protocol.AgentLogFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, protocol.FileMode)
+	if err != nil {
+		return fmt.Errorf("log of the agent: %w", err)
+	}
+	defer log.Close() // the guard has its own descriptor
+	cmd := exec.Command(binary, "remote", "--guard")
+	cmd.Dir, cmd.Stdout, cmd.Stderr = "/", log, log
+	cmd.Env = withEnv(o.Env)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.Stdin = nil
+	r, w, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	cmd.Stdin = r
+	err = errors.Join(cmd.Start(), r.Close())
+	if err == nil {
+		_, err = w.Write(append(order, '\n')) // it fits into the pipe
+	}
+	if err = errors.Join(err, w.Close()); err != nil {
+		return fmt.Errorf("start what stands over the agent: %w", err)
+	}
+	// It is not waited for: it outlives this session, which ends with the connection. Until then its end leaves an entry in
+	// the process table, which Release gives up the claim to.
+	return cmd.Process.Release()
+}
+
+// guard stands over one agent.
+type guard struct {
+	o     guardOrder
+	rec   hostRecord
+	agent *localAgent
+	over  chan error
+	lease lease
+	told  bool      // the agent was told to end
+	until time.Time // when it is killed; zero: never
+	late  time.Time // since when the run has a result; zero: it has none
+}
+
+// Guard is the role of who starts a host's agent for a run elsewhere and stands over it until it ends. A foreground run whose
+// conductor is not heard of any more it ends.
+func Guard(in io.Reader) error {
+	line, err := io.ReadAll(io.LimitReader(in, maxSetup))
+	if err != nil {
+		return fmt.Errorf("guard: %w", err)
+	}
+	var o guardOrder
+	if err := json.Unmarshal(line, &o); err != nil {
+		return fmt.Errorf("guard: %w", err)
+	}
+	if err := o.check(); err != nil {
+		return fmt.Errorf("guard: %w", err)
+	}
+	g := &guard{o: o, over: make(chan error, 1)}
+	if err := g.claim(); err != nil {
+		return fmt.Errorf("guard: %w", err)
+	}
+	if err := g.start(); err != nil {
+		g.rec.Ended, g.rec.Error = true, err.Error()
+		return errors.Join(err, g.save(protocol.WriteFile))
+	}
+	g.watch()
+	return g.save(protocol.WriteFile)
+}
+
+// claim makes this process the only guard of the host.
+func (g *guard) claim() error {
+	me, err := self()
+	if err != nil {
+		return err
+	}
+	g.rec = hostRecord{Name: g.o.Name, Guard: me, Begun: wallNow()}
+	return g.save(protocol.WriteNew)
+}
+
+func (g *guard) save(write func(string, []byte) error) error {
+	data, err := g.rec.encode()
+	if err != nil {
+		return err
+	}
+	return write(hostPath(g.o.Folder, g.o.Host), data)
+}
+
+func (g *guard) start() error {
+	binary, err := Binary()
+	if err != nil {
+		return err
+	}
+	j := Job{Dir: g.o.Folder, Binary: binary, Foreground: g.o.Foreground}
+	share := g.o.share()
+	share.Peer = g.o.Peer
+	if g.agent, err = startAgent(j, nil, share.args()...); err != nil {
+		return err
+	}
+	go func() { g.over <- g.agent.Wait() }() // it lives exactly as long as the agent; watch waits for it
+	g.rec.Agent = here()
+	g.rec.Agent.PID = g.agent.cmd.Process.Pid
+	if st, err := procStat(g.rec.Agent.PID); err == nil {
+		g.rec.Agent.StartTicks = st.startTicks
+	}
+	return g.save(protocol.WriteFile)
+}
+
+// watch waits for the agent.
+func (g *guard) watch() {
+	g.lease.begin(leasePath(g.o.Folder, g.o.Host), time.Duration(g.o.Lease)*time.Second)
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case err := <-g.over:
+			g.rec.Ended = true
+			if err != nil {
+				g.rec.Error = err.Error()
+				if line := lastLine(filepath.Join(g.o.Folder, protocol.AgentLogFile)); line != "" {
+					g.rec.Error += ": " + line
+				}
+			}
+			return
+		case <-tick.C:
+			g.look(time.Now())
+		}
+	}
+}
+
+// look ends an agent that nobody waits for any more.
+func (g *guard) look(now time.Time) {
+	if !g.until.IsZero() && now.After(g.until) && !saving(g.o.Folder) {
+		_ = g.agent.Kill() // one that has ended is as good
+	}
+	if g.told {
+		return
+	}
+	if _, err := os.Lstat(filepath.Join(g.o.Folder, protocol.ResultFile)); err == nil && !g.o.scattered() {
+		if g.late.IsZero() {
+			g.late = now
+		}
+		if now.Sub(g.late) > remoteStale {
+			g.end(now, "the run is over already")
+			return
+		}
+	}
+	if g.o.Foreground && g.lease.ended(now) {
+		g.end(now, launcherGone)
+	}
+}
+
+func (g *guard) end(now time.Time, reason string) {
+	g.told, g.until = true, now.Add(cancelPatience)
+	_ = g.agent.Cancel(reason) // where it cannot hear, it is killed
+}
+
+// lease tells whether the conductor is heard: a session changes a file each second, and says when its connection ends. How old
+// the file is no clock is asked; that it changes is seen here.
+type lease struct {
+	path   string
+	limit  time.Duration
+	was    []byte
+	seen   time.Time // when it changed last
+	hungUp bool
+}
+
+// leaseHungUp is what the file holds when the connection has ended.
+const leaseHungUp = "the connection has ended\n"
+
+func (l *lease) begin(path string, limit time.Duration) {
+	*l = lease{path: path, limit: limit, seen: time.Now()}
+}
+
+func (l *lease) ended(now time.Time) bool {
+	if data, err := protocol.ReadFile(l.path, 4096); err == nil && !bytes.Equal(data, l.was) {
+		l.was, l.seen = data, now
+		l.hungUp = string(data) == leaseHungUp
+	}
+	if l.hungUp {
+		return now.Sub(l.seen) > min(guardGrace, l.limit)
+	}
+	return now.Sub(l.seen) > l.limit
+}
+
+// renew says that the conductor is heard, or that the connection has ended.
+func renewLease(path string, n int) error {
+	text := leaseHungUp
+	if n >= 0 {
+		text = fmt.Sprintf("%d\n", n)
+	}
+	err := writeInPlace(path, text)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // the run's folder is gone: its agent notices
+	}
+	return err
+}
+
+// writeInPlace overwrites a small file: on a full disk a new one could not be written.
+func writeInPlace(path, text string) error {
+	f, err := regular.OpenFile(path, os.O_WRONLY|os.O_CREATE, protocol.FileMode)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt([]byte(text), 0)
+	if err == nil {
+		err = f.Truncate(int64(len(text)))
+	}
+	return errors.Join(err, f.Close())
+}
