@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"boost-tui/runner/protocol"
 )
@@ -25,6 +26,12 @@ const (
 	maxTags      = 64
 	maxTagBytes  = 64
 	maxNoteBytes = 16 << 10
+)
+
+const (
+	notesLock = ".notes.lock"
+	// notesPatience is how long a change of notes waits for another one.
+	notesPatience = lockStale + 5*time.Second
 )
 
 // Tag adds and removes tags of a run. A tag is one word without commas.
@@ -72,11 +79,20 @@ func (s *Store) annotate(id string, edit func(*notesFile) error) error {
 	if err != nil {
 		return err
 	}
-	if in.Err != nil {
-		return fmt.Errorf("run %s is left as it is: %w", in.ID, in.Err)
-	}
 	if !in.Mine() {
 		return fmt.Errorf("run %s is left as it is: it belongs to %s", in.ID, in.Owner())
+	}
+	// Two programs that change notes at once, on two login nodes perhaps, must not undo each other.
+	lock, err := TakeLock(filepath.Join(in.Dir, notesLock), notesPatience)
+	if err != nil {
+		return fmt.Errorf("run %s is left as it is: %w", in.ID, err)
+	}
+	defer lock.Release()
+	if in, err = s.Load(in.ID); err != nil {
+		return err
+	}
+	if in.Err != nil {
+		return fmt.Errorf("run %s is left as it is: %w", in.ID, in.Err)
 	}
 	n := notesFile{Schema: Schema, Tags: slices.Clone(in.Tags), Note: in.Note, Archived: in.Archived}
 	if err := edit(&n); err != nil {
@@ -85,6 +101,9 @@ func (s *Store) annotate(id string, edit func(*notesFile) error) error {
 	data, err := json.MarshalIndent(n, "", " ")
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", protocol.NotesFile, err)
+	}
+	if err := lock.Held(); err != nil {
+		return fmt.Errorf("run %s is left as it is: %w", in.ID, err)
 	}
 	return writeIn(in.Dir, protocol.NotesFile, append(data, '\n'))
 }

@@ -12,6 +12,7 @@ import (
 
 	"boost-tui/internal/regular"
 	"boost-tui/profiler/record"
+	"boost-tui/runner"
 
 	"golang.org/x/sys/unix"
 )
@@ -20,10 +21,17 @@ import (
 // is stopped in the middle of it must not hang everybody else.
 const lockPatience = 10 * time.Second
 
+// sharedPatience is how long it waits for one of another machine, which may have died in the middle.
+const sharedPatience = 15 * time.Second
+
+// errNoLocks is in the error about a file system that keeps no locks of files.
+var errNoLocks = errors.New("its file system keeps no locks (flock)")
+
 // journal is the journal of a sweep open for appending, locked: nobody else appends meanwhile, so what was read of it
 // is all there is.
 type journal struct {
 	f    *os.File
+	lock *runner.Lock // against programs of other machines
 	size int64
 }
 
@@ -34,14 +42,20 @@ func (s *Sweep) locked(t *tail, do func(j *journal) error) error {
 	if err != nil {
 		return record.ExplainFor(gone(err), "", "only who may write in the sweep's folder can change it")
 	}
-	defer f.Close() // gives the lock back; what was written is on the disk by then, or its error was returned
-	if err := lock(f, lockPatience); err != nil {
+	defer f.Close() // gives the file's lock back; what was written is on the disk by then, or its error was returned
+	if err := lock(f, lockPatience); err != nil && !errors.Is(err, errNoLocks) {
 		return err
 	}
+	// The file's lock is quick and dies with its holder, but not every file system shares it with other machines.
+	shared, err := runner.TakeLock(filepath.Join(s.Dir, LockFile), sharedPatience)
+	if err != nil {
+		return gone(err)
+	}
+	defer shared.Release()
 	if err := stillThere(f, path); err != nil {
 		return err
 	}
-	j := &journal{f: f}
+	j := &journal{f: f, lock: shared}
 	if err := j.end(); err != nil {
 		return err
 	}
@@ -51,7 +65,8 @@ func (s *Sweep) locked(t *tail, do func(j *journal) error) error {
 	return do(j)
 }
 
-// lock takes the lock of a file for this program alone.
+// lock takes the lock of a file for this program alone: against others of this machine, and of other machines where the file
+// system shares locks. errNoLocks: it keeps none.
 func lock(f *os.File, patience time.Duration) error {
 	for start, pause := time.Now(), time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
@@ -60,8 +75,10 @@ func lock(f *os.File, patience time.Duration) error {
 			return nil
 		case errors.Is(err, unix.EINTR):
 			continue
+		case errors.Is(err, unix.ENOLCK), errors.Is(err, unix.ENOSYS), errors.Is(err, unix.EOPNOTSUPP):
+			return fmt.Errorf("lock %s: %w", f.Name(), errNoLocks)
 		case !errors.Is(err, unix.EWOULDBLOCK):
-			return fmt.Errorf("lock %s: %w: its file system keeps no locks (flock); put the runs elsewhere with --runs", f.Name(), err)
+			return fmt.Errorf("lock %s: %w", f.Name(), err)
 		case time.Since(start) >= patience:
 			return fmt.Errorf("lock %s: another program has held it for %s; is it stopped?: %w", f.Name(), patience, err)
 		}
@@ -129,6 +146,9 @@ func (j *journal) append(l *line) error {
 
 // write writes at the end. A part that could be written is taken back; where that fails too, the next append ends it.
 func (j *journal) write(data []byte) error {
+	if err := j.lock.Held(); err != nil {
+		return fmt.Errorf("append to %s: %w", j.f.Name(), err)
+	}
 	n, err := j.f.Write(data)
 	if err == nil {
 		j.size += int64(n)

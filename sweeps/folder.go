@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"boost-tui/internal/regular"
 	"boost-tui/runner"
 	"boost-tui/runner/protocol"
 	"boost-tui/sweeps/space"
@@ -157,22 +156,25 @@ func (f *Folder) ids() ([]string, error) {
 	return ids, nil
 }
 
+// makeLock is held by who makes a sweep that may be there already.
+const makeLock = ".making"
+
 // SameOrCreate is Same, and Create where there is none, in one: of two programs that are told the same at once, one
 // makes the sweep and the other finds it.
 func (f *Folder) SameOrCreate(file space.File, x *space.Expansion, o Options, argv []string) (s *Sweep, made bool, err error) {
 	if err := os.MkdirAll(f.Root, protocol.DirMode); err != nil {
 		return nil, false, fmt.Errorf("make the sweeps' folder %s: %w", f.Root, full(err))
 	}
-	l, err := regular.OpenFile(filepath.Join(f.Root, ".lock"), os.O_RDWR|os.O_CREATE, protocol.FileMode)
+	l, err := runner.TakeLock(filepath.Join(f.Root, makeLock), sharedPatience)
 	if err != nil {
 		return nil, false, full(err)
 	}
-	defer l.Close() // nothing is written to it
-	if err := lock(l, lockPatience); err != nil {
-		return nil, false, err
-	}
+	defer l.Release()
 	if s, ok, err := f.Same(file.Spec.Key()); ok || err != nil {
 		return s, false, err
+	}
+	if err := l.Held(); err != nil {
+		return nil, false, err
 	}
 	s, err = f.Create(file, x, o, argv)
 	return s, err == nil, err

@@ -73,7 +73,7 @@ func (s *Sweep) hold(ctx context.Context) (h *Hold, err error) {
 	}()
 	h.lock = lock
 	// The lock is of this machine, or of the server where that keeps locks for all its clients. A program of another
-	// machine may hold the sweep all the same; one of this machine (its boot) cannot.
+	// machine may hold the sweep all the same; one of this machine (its boot) cannot, where files can be locked.
 	before := look(s.Dir, time.Now())
 	if p := before.holder.Process; before.held && p != h.me && (p.Boot != h.me.Boot || p.PIDSpace == h.me.PIDSpace) {
 		return nil, ErrHeld{p.PID, p.Host}
@@ -107,7 +107,7 @@ func (s *Sweep) takeLock(ctx context.Context) (*os.File, error) {
 	}
 	for start := time.Now(); ; {
 		err := lock(f, 0)
-		if err == nil {
+		if err == nil || errors.Is(err, errNoLocks) { // then holder.json and the journal tell, as between machines
 			return f, nil
 		}
 		if !errors.Is(err, unix.EWOULDBLOCK) {

@@ -17,8 +17,9 @@ const FolderName = "sweeps"
 // Files of a sweep's directory.
 const (
 	TOMLFile      = "sweep.toml"      // the newest plan's file, a copy for people
-	JournalFile   = "journal.jsonl"   // what happened; whoever appends holds its lock (flock) for the moment
-	HoldFile      = "hold.lock"       // locked (flock) by the program that looks after the sweep, as long as it does
+	JournalFile   = "journal.jsonl"   // what happened; whoever appends holds its locks for the moment: LockFile, and a flock
+	LockFile      = "journal.lock"    // a link that names who appends, which holds between machines too
+	HoldFile      = "hold.lock"       // locked (flock) by the program that looks after the sweep, as long as it does; of other machines the journal tells
 	HolderFile    = "holder.json"     // which program that is
 	HeartbeatFile = "heartbeat"       // its modification time is that program's sign of life
 	ReserveFile   = "journal.reserve" // room for the last words on a disk that fills up
