@@ -97,9 +97,13 @@ func writeAside(path string, data []byte, place func(tmp, path string) error) er
 	if err == nil {
 		err = f.Sync()
 	}
-	err = errors.Join(err, f.Close())
+	written, serr := f.Stat()
+	err = errors.Join(err, serr, f.Close())
 	if err == nil {
-		err = place(tmp, path)
+		if err = place(tmp, path); placed(err, written, path) {
+			err = nil
+			_ = os.Remove(tmp) // a link's other name
+		}
 	}
 	if err != nil {
 		return errors.Join(fmt.Errorf("write %s: %w", path, bare(err)), ignoreMissing(os.Remove(tmp)))
@@ -107,8 +111,30 @@ func writeAside(path string, data []byte, place func(tmp, path string) error) er
 	return nil
 }
 
-// ReadFile reads a regular file of at most limit bytes. It does not hang on a FIFO that somebody put there.
-func ReadFile(path string, limit int64) ([]byte, error) { return regular.ReadFile(path, limit) }
+// placed reports that a file got its name although the system says it did not: a client of NFS that hears no answer asks
+// again, and is told the second time that the old name is gone or the new one is there.
+func placed(err error, written fs.FileInfo, path string) bool {
+	if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrExist) {
+		return false
+	}
+	named, err := os.Lstat(path)
+	return err == nil && os.SameFile(named, written)
+}
+
+// ReadFile reads a regular file of at most limit bytes. It does not hang on a FIFO that somebody put there. On NFS a file
+// that is replaced while it is read may become stale: the new one is read then.
+func ReadFile(path string, limit int64) ([]byte, error) {
+	for range staleTries {
+		data, err := regular.ReadFile(path, limit)
+		if !errors.Is(err, unix.ESTALE) {
+			return data, err
+		}
+	}
+	return regular.ReadFile(path, limit)
+}
+
+// staleTries is how often a file that was replaced while it was read is read again.
+const staleTries = 3
 
 // bare takes the hidden name off an error, which would only confuse beside the real one.
 func bare(err error) error {
