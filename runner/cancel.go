@@ -40,6 +40,9 @@ func Cancel(ctx context.Context, s *Store, id, reason string) (Info, error) {
 	} else if asked != nil {
 		return in, fmt.Errorf("cancel run %s: %w", in.ID, asked)
 	}
+	if f, own := ownJob(in.Dir); own && !local {
+		return cancelJob(ctx, s, in, f)
+	}
 	var kill <-chan time.Time
 	if local {
 		limit := time.NewTimer(killPatience)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 
@@ -53,11 +54,23 @@ func newSlurmConductor(w experiment.Where) (conductor, error) {
 // hostNames implements hosted: Slurm picks the hosts later.
 func (*slurmConductor) hostNames() []string { return []string{} }
 
-// refusedError says that a place will not start a run as it was asked for: the same again is refused again.
+// ErrRefused is in the error about a run that a place will not start as it was asked for: the same again is refused again.
+var ErrRefused = errors.New("refused")
+
+// CodeRefused is the exit code of a conductor whose run was refused.
+const CodeRefused = 2
+
 type refusedError struct{ err error }
 
-func (e *refusedError) Error() string { return e.err.Error() }
-func (e *refusedError) Unwrap() error { return e.err }
+func (e *refusedError) Error() string        { return e.err.Error() }
+func (e *refusedError) Unwrap() error        { return e.err }
+func (e *refusedError) Is(target error) bool { return target == ErrRefused }
+
+// wasRefused reports that the conductor of a run ended because the run was refused.
+func wasRefused(err error) bool {
+	var exit *exec.ExitError
+	return errors.As(err, &exit) && exit.ExitCode() == CodeRefused
+}
 
 // start implements conductor.
 func (c *slurmConductor) start(ctx context.Context, j conductJob) (Agents, error) {

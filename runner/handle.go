@@ -72,6 +72,9 @@ func (h *Handle) started(ctx context.Context) error {
 				return nil // in that moment
 			}
 			in := h.settle()
+			if wasRefused(h.err) {
+				return &refusedError{errors.New(in.Cause)}
+			}
 			if h.Run.Foreground {
 				return nil // whoever waits for it learns what became of it
 			}

@@ -101,6 +101,7 @@ func (in *Info) settle(ctx context.Context) (again bool, err error) {
 		}
 		return true, nil // somebody has it now: see who
 	case err != nil: // damaged: nobody will ever say more
+	case agent == me && in.judgeQueued(time.Now()): // Slurm ended it before an agent was there
 	case agent == me: // claimed above; there never were ranks
 		in.State, in.Cause, in.Fault = Lost, "it was never started: the program that launched it is gone", MachineFault
 	default:
@@ -109,7 +110,9 @@ func (in *Info) settle(ctx context.Context) (again bool, err error) {
 			return true, nil
 		case elsewhere: // the same may be, and more is not known
 			*in = readInfo(in.Dir, me, time.Now())
-			return false, nil
+			if !jobIsOver(in.Dir) {
+				return false, nil
+			}
 		}
 		if err := in.lastWords(ctx); err != nil {
 			return false, err

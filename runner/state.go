@@ -90,6 +90,9 @@ func (in *Info) judgeLooked() {
 
 // judgeUnstarted is about a run that no agent has taken on.
 func (in *Info) judgeUnstarted(me Process, now time.Time) {
+	if in.judgeQueued(now) {
+		return
+	}
 	switch in.Run.Launcher.look(me) {
 	case alive:
 		in.State, in.Cause = Pending, in.waitsFor()
@@ -111,6 +114,9 @@ func (in *Info) judgeAbandoned(why string) {
 	}
 	if reason, asked := cancelRequest(in.Dir); asked {
 		in.State, in.Cause = Cancelled, reason+"; "+why
+		return
+	}
+	if in.judgeJob(&why, time.Now()) {
 		return
 	}
 	if len(exits) == 0 && waiting(in.Dir) {

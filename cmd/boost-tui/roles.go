@@ -49,7 +49,11 @@ func newConduct(a *app) *cobra.Command {
 		Use: "conduct", Short: "Stand over the agents of a run", Hidden: true, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a.orderly.Store(true)
-			return runner.Conduct(cmd.Context(), o)
+			err := runner.Conduct(cmd.Context(), o)
+			if errors.Is(err, runner.ErrRefused) {
+				return &exitError{code: runner.CodeRefused, err: err}
+			}
+			return err
 		},
 	}
 	cmd.Flags().StringVar(&o.Dir, "run", "", "folder of the run")

@@ -116,7 +116,7 @@ func (a *app) detach(ctx context.Context, s *runner.Store, p prepared) error {
 	o.Detach = true
 	h, err := runner.Launch(ctx, s, p.experiment, o)
 	if err != nil {
-		return err
+		return refusal(err)
 	}
 	if a.json {
 		in, err := s.Load(h.Run.ID)
@@ -138,7 +138,7 @@ func (a *app) follow(ctx context.Context, s *runner.Store, p prepared, title str
 	a.orderly.Store(true) // from here on there are processes to look after
 	h, err := runner.Launch(ctx, s, p.experiment, o)
 	if err != nil {
-		return runner.Info{}, err
+		return runner.Info{}, refusal(err)
 	}
 	if title == "" {
 		title = h.Run.ID
@@ -159,6 +159,14 @@ func (a *app) follow(ctx context.Context, s *runner.Store, p prepared, title str
 		a.note("%v", followed)
 	}
 	return in, err
+}
+
+// refusal is wrong input where a place refuses the run as it was asked for.
+func refusal(err error) error {
+	if errors.Is(err, runner.ErrRefused) {
+		return usage(err)
+	}
+	return err
 }
 
 // finish prints how a run ended and turns that into the command's own end.

@@ -1,0 +1,47 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"boost-tui/runner/slurm"
+)
+
+// cancelJob ends a run that is a job, after its end was asked for by file. Agents that are there get the time to end their ranks in
+// order; a job that none has begun is taken back. Its end is written down by whoever comes first, which may be this process.
+func cancelJob(ctx context.Context, s *Store, in Info, f jobFile) (Info, error) {
+	client := &slurm.Client{}
+	var ended bool
+	end := func() error {
+		ended = true
+		defer theQueue().forget(f.Ref)
+		return client.Cancel(ctx, f.Ref)
+	}
+	if _, err := readAgent(in.Dir); errors.Is(err, fs.ErrNotExist) {
+		if err := end(); err != nil {
+			return in, fmt.Errorf("cancel run %s: %w", in.ID, err)
+		}
+	}
+	asked := time.Now()
+	tick := time.NewTicker(resultEvery)
+	defer tick.Stop()
+	for {
+		in, err := Settle(ctx, s, in.ID)
+		if err != nil || in.State.Over() && in.Result != nil {
+			return in, err
+		}
+		if late := time.Since(asked); !ended && late > killPatience && (!saving(in.Dir) || late > savePatience) {
+			if err := end(); err != nil {
+				return in, fmt.Errorf("cancel run %s: %w", in.ID, err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return in, fmt.Errorf("run %s was asked to end and has not yet: %w", in.ID, ctx.Err())
+		case <-tick.C:
+		}
+	}
+}

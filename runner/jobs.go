@@ -1,0 +1,267 @@
+package runner
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"boost-tui/runner/slurm"
+)
+
+const (
+	// queueFresh is how long an answer of Slurm's is good: a screen looks every second, and hundreds of screens are open on a
+	// cluster.
+	queueFresh = 5 * time.Second
+	// queueFailed is how long nobody asks again after Slurm has not answered.
+	queueFailed = 15 * time.Second
+	// queueWait is how long a list of runs waits for Slurm; what comes later is shown by the next one.
+	queueWait = 3 * time.Second
+	// queueWanted is how long after somebody looked at a job it is asked about with the others.
+	queueWanted = time.Minute
+)
+
+// Jobs says what a scheduler knows of the jobs that runs are.
+type Jobs interface {
+	// Job describes a job, waiting a moment for the answer at most; an error says that nobody knows.
+	Job(slurm.Ref) (QueuedJob, error)
+}
+
+// QueuedJob is a job, and where it stands in its queue.
+type QueuedJob struct {
+	slurm.Job
+	Place slurm.Place
+}
+
+// queue is Slurm's queue as this process last heard of it. All who look at runs share it, so that Slurm is asked once for all
+// jobs, and no oftener than it should be.
+type queue struct {
+	client *slurm.Client
+	mu     sync.Mutex
+	known  map[slurm.Ref]heard
+	asking chan struct{} // closed when the question that is out is answered; nil: none is
+}
+
+// heard is the last answer about a job.
+type heard struct {
+	job    QueuedJob
+	err    error
+	at     time.Time // of the answer; zero: there is none yet
+	wanted time.Time // when somebody last looked
+}
+
+// theQueue is shared by the process, as the process table is: it only remembers what others said.
+var theQueue = sync.OnceValue(func() *queue { return newQueue(&slurm.Client{}) })
+
+func newQueue(c *slurm.Client) *queue { return &queue{client: c, known: map[slurm.Ref]heard{}} }
+
+// Job implements Jobs.
+func (q *queue) Job(r slurm.Ref) (QueuedJob, error) {
+	h, asking := q.look(r)
+	if asking != nil && (h.at.IsZero() || time.Since(h.at) > queueWanted) {
+		limit := time.NewTimer(queueWait)
+		defer limit.Stop()
+		select {
+		case <-asking:
+		case <-limit.C:
+		}
+		h, _ = q.look(r)
+	}
+	if h.at.IsZero() {
+		return QueuedJob{}, &slurm.UnreachableError{Tool: "squeue", Message: fmt.Sprintf("no answer within %v", queueWait)}
+	}
+	return h.job, h.err
+}
+
+// look gives what is known, and has Slurm asked where that is old.
+func (q *queue) look(r slurm.Ref) (heard, <-chan struct{}) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	h := q.known[r]
+	h.wanted = time.Now()
+	q.known[r] = h
+	good := queueFresh
+	if h.err != nil {
+		good = queueFailed
+	}
+	if q.asking == nil && (h.at.IsZero() || time.Since(h.at) > good) {
+		q.asking = make(chan struct{})
+		go q.ask(q.due()) // it ends by the deadlines of its questions
+	}
+	return h, q.asking
+}
+
+// forget has the next one who looks at a job ask about it: something was just done to it.
+func (q *queue) forget(r slurm.Ref) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.known, r)
+}
+
+// due are the jobs that somebody looks at. What nobody looks at is forgotten, and so is nothing that is over.
+func (q *queue) due() (refs []slurm.Ref) {
+	for r, h := range q.known {
+		switch {
+		case time.Since(h.wanted) > queueWanted:
+			delete(q.known, r)
+		case !h.at.IsZero() && h.err == nil && h.job.Over() && time.Since(h.at) < queueWanted:
+		default:
+			refs = append(refs, r)
+		}
+	}
+	return refs
+}
+
+// ask asks about jobs and lets those hear who wait.
+func (q *queue) ask(refs []slurm.Ref) {
+	ctx := context.Background()
+	found, err := q.client.Find(ctx, refs)
+	answers := map[slurm.Ref]heard{}
+	for _, r := range refs {
+		j, ok := found[r]
+		h := heard{job: QueuedJob{Job: j}, at: time.Now()}
+		if !ok {
+			h.err = cmp.Or(err, error(&slurm.UnreachableError{Tool: "squeue", Message: "nothing about job " + r.ID}))
+		} else if j.Waits() {
+			h.job.Place, _ = q.client.Queue(ctx, j) // how many are before it is good to know, and no more
+		}
+		answers[r] = h
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for r, h := range answers {
+		h.wanted = q.known[r].wanted
+		q.known[r] = h
+	}
+	close(q.asking)
+	q.asking = nil
+}
+
+// Waiting says in words what a job that waits is waiting for.
+func (j QueuedJob) Waiting(now time.Time) string {
+	text := "Slurm job " + j.ID + " " + slurm.Words(j.Reason)
+	if j.Place.Position > 0 {
+		text += fmt.Sprintf("; place %d of %d in partition %s", j.Place.Position, j.Place.Of, j.Partition)
+	}
+	if in := j.Start.Sub(now); !j.Start.IsZero() && in > 0 && !slurm.Hopeless(j.Reason) {
+		text += fmt.Sprintf("; may start in %s (%s)", about(in), j.Start.Local().Format("Mon 15:04"))
+	}
+	return clean(text, maxLineRunes)
+}
+
+// about is a duration as people say it.
+func about(d time.Duration) string {
+	switch {
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%d s", max(1, int(d.Seconds())))
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h", int(d.Hours()))
+	}
+	return fmt.Sprintf("%d days", int(d.Hours()/24))
+}
+
+// TimeLeft is how long a job that runs may go on; ok is false where nobody knows, or it may for ever.
+func (j QueuedJob) TimeLeft(now time.Time) (left time.Duration, ok bool) {
+	if j.State.Phase() != slurm.Runs || j.Unlimited || j.End.IsZero() {
+		return 0, false
+	}
+	return max(0, j.End.Sub(now)), true
+}
+
+// jobOver begins the cause of a run that ended with its job.
+const jobOver = "its Slurm job "
+
+// judgeQueued is about a run that no agent has taken on, where a job was submitted for it: Slurm knows. False: none was.
+func (in *Info) judgeQueued(now time.Time) bool {
+	f, own := ownJob(in.Dir)
+	if !own {
+		return false
+	}
+	j, err := theQueue().Job(f.Ref)
+	switch {
+	case err != nil:
+		in.State, in.Cause = Pending, clean(fmt.Sprintf("Slurm job %s: %v", f.ID, err), maxLineRunes)
+	case j.Over():
+		in.judgeJobOver(j)
+	case j.Waits():
+		in.State, in.Cause = Pending, j.Waiting(now)
+	default:
+		in.State, in.Cause = Pending, clean(fmt.Sprintf("Slurm job %s has %s and starts the agents there", f.ID, cmp.Or(j.Nodes, "nodes")), maxLineRunes)
+	}
+	return true
+}
+
+// judgeJobOver is about a run whose job is over, and that left no result.
+func (in *Info) judgeJobOver(j QueuedJob) {
+	in.State, in.Cause = Failed, jobSays(j.Job)
+	reason, asked := cancelRequest(in.Dir)
+	switch {
+	case asked:
+		in.State, in.Cause = Cancelled, reason
+	case j.State == slurm.Cancelled:
+		in.State = Cancelled
+	case j.Vanished:
+		in.State = Lost
+	case j.State == slurm.Failed || j.State == slurm.Completed:
+		if said := lastLine(filepath.Join(in.Dir, jobLogFile)); said != "" {
+			in.Cause = clean(in.Cause+": "+said, maxLineRunes)
+		}
+	}
+}
+
+// judgeJob is about a run whose agent shows no sign of life, where it is a job: why is what is to be said of the agent. True: that
+// settles it.
+func (in *Info) judgeJob(why *string, now time.Time) bool {
+	f, err := readJob(in.Dir)
+	if err != nil {
+		return false
+	}
+	j, err := theQueue().Job(f.Ref)
+	switch {
+	case err != nil:
+		*why += clean(fmt.Sprintf(" (job %s: %v)", f.ID, err), maxLineRunes)
+		return false
+	case j.Over():
+		if exits, _ := readExits(in.Dir); len(exits) == 0 || j.State == slurm.Cancelled {
+			in.judgeJobOver(j)
+			return true
+		}
+		*why = jobSays(j.Job)
+		return false
+	case !f.own():
+		return false
+	case j.Waits():
+		in.State, in.Cause = Pending, "to be started again: "+j.Waiting(now)
+		return true
+	}
+	in.State, in.Cause = Running, clean(fmt.Sprintf("%s; Slurm job %s still has %s", *why, f.ID, cmp.Or(j.Nodes, "its nodes")), maxLineRunes)
+	return true
+}
+
+// jobIsOver reports that the job that the run is, or is in, has ended: nobody there will write anything any more.
+func jobIsOver(dir string) bool {
+	f, err := readJob(dir)
+	if err != nil {
+		return false
+	}
+	j, err := theQueue().Job(f.Ref)
+	return err == nil && j.Over()
+}
+
+// faultOfJob judges a run that ended with its job by what was written down about it; NoFault: it did not.
+func faultOfJob(state State, cause string) Fault {
+	switch {
+	case strings.HasPrefix(cause, limitNear):
+		return MachineFault
+	case state == Failed && strings.HasPrefix(cause, jobOver) && strings.Contains(cause, "exit code"):
+		return ConfigurationFault // its script, which the user's lines are in
+	case state == Failed && strings.HasPrefix(cause, jobOver) && strings.Contains(cause, "more memory than it had asked for"):
+		return ConfigurationFault
+	}
+	return NoFault
+}
