@@ -283,6 +283,11 @@ func (r *sshRun) watch() {
 		if closing.IsZero() && r.closing() {
 			closing = now
 		}
+		if !closing.IsZero() && r.home != nil { // agents that wait for the first one do not see that it has ended
+			for _, h := range left {
+				h.send(mirror.Message{Kind: mirror.Cancel, Data: []byte(firstEnded)})
+			}
+		}
 		r.giveUp(left, now, closing)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -95,7 +96,19 @@ func openSession(in *bufio.Reader, version string) (*session, error) {
 
 // makePlace makes the folder of this host's part of the run.
 func (s *session) makePlace() error {
-	if err := os.MkdirAll(s.folder, protocol.DirMode); err != nil {
+	err := os.MkdirAll(filepath.Dir(s.folder), protocol.DirMode)
+	if err == nil {
+		err = os.Mkdir(s.folder, protocol.DirMode)
+	}
+	switch {
+	case err == nil:
+		if err = furnish(s.folder); err != nil {
+			err = errors.Join(err, os.RemoveAll(s.folder))
+		}
+	case errors.Is(err, fs.ErrExist): // a session before this one made it
+		err = nil
+	}
+	if err != nil {
 		return fmt.Errorf("make a place for the run's files: %w", err)
 	}
 	// The agent writes one log, under a name that every host's agent uses; home, each has its own.
