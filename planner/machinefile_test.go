@@ -31,15 +31,15 @@ func TestMachineFilesThatAreRefused(t *testing.T) {
 		"schema = 2\nname = \"a\"":      "update boost-tui",
 		"schema = 1":                    "no name of a machine",
 		"schema = 1\nname = \"../etc\"": "no name of a machine",
-		"schema = 1\nname = \"" + strings.Repeat("a", 65) + "\"":                       "no name of a machine",
-		good + "memory = 3":                                                             "unknown key",
-		good + "memory-bytes = -1":                                                      "makes no sense",
-		good + "cores = \"many\"":                                                       "m.toml",
-		good + "gemm-flops = nan":                                                       "makes no sense",
-		good + "cpu = \"\\u001b[2J\"":                                                   "control characters",
-		good + "[[within]]\nranks = 1\nbytes = 1\nseconds = 1.0":                        "makes no sense",
+		"schema = 1\nname = \"" + strings.Repeat("a", 65) + "\"": "no name of a machine",
+		good + "memory = 3":                                      "unknown key",
+		good + "memory-bytes = -1":                               "makes no sense",
+		good + "cores = \"many\"":                                "m.toml",
+		good + "gemm-flops = nan":                                "makes no sense",
+		good + "cpu = \"\\u001b[2J\"":                            "control characters",
+		good + "[[within]]\nranks = 1\nbytes = 1\nseconds = 1.0": "makes no sense",
 		good + strings.Repeat("[[within]]\nranks = 2\nbytes = 1\nseconds = 1.0\n", 100): "100 messages",
-		"schema = [":                                                                    "line 1",
+		"schema = [": "line 1",
 	} {
 		if _, err := ParseMachine([]byte(text), "m.toml"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.60q: %v, want %q", text, err, want)

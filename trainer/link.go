@@ -39,8 +39,8 @@ type link struct {
 	client *rendezvous.Client
 }
 
-// openLink serves the rendezvous (rank 0, on the inherited socket) and connects to it.
-func openLink(ctx context.Context, spec protocol.RankSpec) (*link, error) {
+// openLink serves the rendezvous (rank 0, on the inherited socket) and connects to it. What else knocks there is said.
+func openLink(ctx context.Context, spec protocol.RankSpec, say func(format string, args ...any)) (*link, error) {
 	l := &link{}
 	if spec.Rendezvous == "" && spec.World == 1 {
 		return l, nil
@@ -49,7 +49,7 @@ func openLink(ctx context.Context, spec protocol.RankSpec) (*link, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := rendezvous.Options{Secret: spec.Secret, World: spec.World, Rank: spec.Rank, Version: version}
+	o := rendezvous.Options{Secret: spec.Secret, World: spec.World, Rank: spec.Rank, Version: version, Say: say, From: spec.Address}
 	if spec.Rank == 0 {
 		if err := l.serve(spec, o); err != nil {
 			return nil, err

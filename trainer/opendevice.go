@@ -33,7 +33,9 @@ func openDevice(spec protocol.RankSpec) (kernels.Device, error) {
 		if err != nil {
 			return nil, err
 		}
-		o.Network = &wire.Options{Secret: spec.Secret, Address: spec.Address, Version: version}
+		o.Network = &wire.Options{Secret: spec.Secret, Address: spec.Address, Version: version, Say: func(format string, args ...any) {
+			fmt.Printf("rank %d: %s\n", spec.Rank, fmt.Sprintf(format, args...)) // into the rank's log
+		}}
 	}
 	if spec.SegmentFD != protocol.NoFD {
 		o.Segment = os.NewFile(uintptr(spec.SegmentFD), "segment")

@@ -98,7 +98,7 @@ func (r *rank) live(ctx, watching context.Context) (err error) {
 	if err := r.setOut(); err != nil {
 		return err
 	}
-	if r.link, err = openLink(ctx, r.spec); err != nil {
+	if r.link, err = openLink(ctx, r.spec, r.logf); err != nil {
 		return err
 	}
 	r.watch.Go(func() {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 	"testing"
@@ -111,5 +112,35 @@ func FuzzFrame(f *testing.F) {
 			t.Errorf("hello %x decodes to %+v", b, h)
 		}
 		(&Seal{key: []byte(secret)}).Read(bytes.NewReader(b), MaxFrame)
+	})
+}
+
+// stream plays the other side of a connection: what it says is given, what it hears is dropped.
+type stream struct{ io.Reader }
+
+func (stream) Write(b []byte) (int, error) { return len(b), nil }
+
+// Whatever the other side says that does not know the secret, neither role believes it.
+func FuzzRoles(f *testing.F) {
+	var hello bytes.Buffer
+	said := Hello{nonce: make([]byte, nonceBytes), World: 2, Version: "v1", Subject: []byte("s")}.append(nil)
+	if err := WriteFrame(&hello, append(said, prove([]byte("another secret"), spoken.label("client"), make([]byte, nonceBytes), said)...)); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(hello.Bytes())
+	var answer bytes.Buffer
+	if err := errors.Join(WriteFrame(&answer, append([]byte(spoken.greeting()), make([]byte, nonceBytes)...)),
+		WriteFrame(&answer, append([]byte(welcome), make([]byte, TagBytes)...))); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(answer.Bytes())
+	f.Add([]byte{0xff, 0xff, 0xff, 0xff})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if _, _, _, err := Accept(stream{bytes.NewReader(b)}, spoken, []byte(secret), welcomeAll); err == nil {
+			t.Errorf("a server believes %x", b)
+		}
+		if _, _, err := Offer(stream{bytes.NewReader(b)}, spoken, []byte(secret), Hello{World: 2}); err == nil {
+			t.Errorf("a client believes %x", b)
+		}
 	})
 }

@@ -82,15 +82,15 @@ func (g *Group) slot(at end) *slot {
 func (g *Group) expect(at end, _ *net.TCPConn) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	switch s := g.slot(at); {
-	case at.from < 0 || at.from >= g.size || at.from == g.rank:
+	if at.from < 0 || at.from >= g.size || at.from == g.rank {
 		return fmt.Errorf("rank %d of %d in %s", at.from, g.size, g.name)
-	case s.taken:
-		return fmt.Errorf("lane %d of rank %d in %s is there already", at.lane, at.from, g.name)
-	default:
-		s.taken = true
-		return nil
 	}
+	s := g.slot(at)
+	if s.taken {
+		return fmt.Errorf("lane %d of rank %d in %s is there already", at.lane, at.from, g.name)
+	}
+	s.taken = true
+	return nil
 }
 
 // deliver hands over a lane that a peer made.

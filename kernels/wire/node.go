@@ -25,7 +25,7 @@ type Node struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
-	places chan struct{} // of connections in the handshake
+	door   handshake.Door
 
 	mu     sync.Mutex
 	hubs   map[[16]byte]*hub
@@ -37,7 +37,7 @@ func Listen(o Options) (*Node, error) {
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("wire: %w", err)
 	}
-	ip, err := resolve(o.Address)
+	ip, err := Resolve(o.Address)
 	if err != nil {
 		return nil, fmt.Errorf("wire: %w", err)
 	}
@@ -45,7 +45,7 @@ func Listen(o Options) (*Node, error) {
 	if err != nil {
 		return nil, fmt.Errorf("wire: socket that other hosts' ranks reach: %w", err)
 	}
-	n := &Node{o: o, ip: ip, ln: ln, places: make(chan struct{}, strangers), hubs: map[[16]byte]*hub{}, groups: map[[16]byte]*Group{}}
+	n := &Node{o: o, ip: ip, ln: ln, door: handshake.Door{Limit: strangers, Say: o.Say}, hubs: map[[16]byte]*hub{}, groups: map[[16]byte]*Group{}}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	n.wg.Go(n.accept)
 	return n, nil
@@ -73,6 +73,7 @@ func (n *Node) Close() error {
 	n.cancel()
 	err := n.ln.Close()
 	n.wg.Wait()
+	n.door.Sum()
 	if errors.Is(err, net.ErrClosed) {
 		return nil
 	}
@@ -93,12 +94,11 @@ func (n *Node) Invite() (Invitation, error) {
 
 func (n *Node) accept() {
 	handshake.Each(n.ctx, n.ln, func(conn net.Conn) {
-		select {
-		case n.places <- struct{}{}:
-			n.wg.Go(func() { n.greet(conn.(*net.TCPConn)) }) // a TCP listener has no others
-		default:
+		if !n.door.Enter(conn) {
 			conn.Close()
+			return
 		}
+		n.wg.Go(func() { n.greet(conn.(*net.TCPConn)) }) // a TCP listener has no others
 	})
 }
 
@@ -117,7 +117,9 @@ func (n *Node) greet(conn *net.TCPConn) {
 		e, err = n.admit(h, conn)
 		return err
 	})
-	<-n.places
+	if n.ctx.Err() == nil {
+		n.door.Leave(conn, err)
+	}
 	stop()
 	if err != nil {
 		conn.Close()
@@ -163,6 +165,7 @@ func (n *Node) admit(h handshake.Hello, conn *net.TCPConn) (entry, error) {
 // dial connects to another node. A node that does not answer is tried again for a while.
 func (n *Node) dial(ctx context.Context, to netip.AddrPort, h handshake.Hello) (*net.TCPConn, handshake.Seal, handshake.Seal, error) {
 	d := net.Dialer{LocalAddr: net.TCPAddrFromAddrPort(netip.AddrPortFrom(n.ip, 0)), Timeout: handshakeLimit}
+	var unlucky time.Time // when a handshake first broke off
 	for giveUp := time.Now().Add(redialLimit); ; {
 		conn, out, in, err := n.offer(ctx, d, to, h)
 		if err == nil {
@@ -172,6 +175,12 @@ func (n *Node) dial(ctx context.Context, to netip.AddrPort, h handshake.Hello) (
 			err = context.Cause(ctx)
 		}
 		final := errors.Is(err, handshake.ErrRefused) || errors.Is(err, handshake.ErrAuth)
+		if errors.Is(err, handshake.ErrNoAnswer) { // turned out by chance where strangers crowd the door, or a stranger itself
+			if unlucky.IsZero() {
+				unlucky = time.Now()
+			}
+			final = time.Since(unlucky) > unluckyLimit
+		}
 		if ctx.Err() != nil || time.Now().After(giveUp) || final {
 			return nil, out, in, fmt.Errorf("connect to %s from %s: %w", to, n.ip, err)
 		}

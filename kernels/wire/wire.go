@@ -38,7 +38,8 @@ const (
 	handshakeLimit = 5 * time.Second
 	redial         = 20 * time.Millisecond
 	redialLimit    = 5 * time.Second
-	strangers      = 64 // connections that may stand in the handshake at once
+	unluckyLimit   = 1500 * time.Millisecond // for how long a node that breaks off the handshake is tried again
+	strangers      = 64                      // connections that may stand in the handshake at once
 	partLimit      = 2 * time.Second
 )
 
@@ -51,6 +52,7 @@ type Options struct {
 	Address string // IP address, or name of a network interface, that the node listens on and dials from
 	Version string // identity of the binary: nodes of different ones refuse each other
 	Silence time.Duration
+	Say     func(format string, args ...any) // told of connections that were refused, now and then; nil: nobody is
 }
 
 func (o *Options) check() error {
@@ -66,10 +68,15 @@ func (o *Options) check() error {
 	return nil
 }
 
-// resolve finds the IP address that an address or an interface's name stands for.
-func resolve(address string) (netip.Addr, error) {
+// Resolve finds the IP address that an address or an interface's name stands for. It is the address of one network, never
+// that of all: nobody listens where he was not told to.
+func Resolve(address string) (netip.Addr, error) {
 	if ip, err := netip.ParseAddr(address); err == nil {
-		return ip.Unmap().WithZone(""), nil
+		ip = ip.Unmap().WithZone("")
+		if ip.IsUnspecified() || ip.IsMulticast() {
+			return netip.Addr{}, fmt.Errorf("%s is no address of one host: name the address, or the network interface, that leads to the other hosts", ip)
+		}
+		return ip, nil
 	}
 	face, err := net.InterfaceByName(address)
 	if err != nil {

@@ -9,11 +9,13 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/netip"
 	"os"
 	"sync"
 	"time"
 
 	"boost-tui/internal/handshake"
+	"boost-tui/kernels/wire"
 )
 
 // Client is a rank's connection. Its methods may be called from several goroutines at once.
@@ -56,6 +58,9 @@ func (e lostError) Unwrap() []error { return []error{ErrLost, e.error} }
 const (
 	redial      = 50 * time.Millisecond
 	redialLimit = 5 * time.Second
+	// unluckyLimit is for how long a server that breaks off the handshake is tried again: where strangers crowd its door it
+	// turns some out by chance.
+	unluckyLimit = 1500 * time.Millisecond
 )
 
 // Dial connects and authenticates. A server that does not listen yet is tried again until the
@@ -68,13 +73,30 @@ func Dial(ctx context.Context, addr string, o Options) (*Client, error) {
 		return nil, fmt.Errorf("rendezvous: rank %d of a world of %d", o.Rank, o.World)
 	}
 	var d net.Dialer
+	if o.From != "" {
+		ip, err := wire.Resolve(o.From)
+		if err != nil {
+			return nil, fmt.Errorf("rendezvous: the address to dial from: %w", err)
+		}
+		d.LocalAddr = net.TCPAddrFromAddrPort(netip.AddrPortFrom(ip, 0))
+	}
 	giveUp := time.Now().Add(redialLimit)
+	var unlucky time.Time // when a handshake first broke off
 	for {
 		conn, err := d.DialContext(ctx, "tcp", addr)
 		if err == nil {
-			return newClient(ctx, conn, o)
-		}
-		if ctx.Err() != nil || time.Now().After(giveUp) {
+			var c *Client
+			c, err = newClient(ctx, conn, o)
+			if err == nil || !errors.Is(err, handshake.ErrNoAnswer) || ctx.Err() != nil {
+				return c, err
+			}
+			if unlucky.IsZero() {
+				unlucky = time.Now()
+			}
+			if time.Since(unlucky) > unluckyLimit {
+				return nil, err
+			}
+		} else if ctx.Err() != nil || time.Now().After(giveUp) {
 			return nil, lostError{fmt.Errorf("rendezvous at %s: %w (is rank 0's host reachable from here?)", addr, err)}
 		}
 		select {

@@ -22,6 +22,10 @@ type Options struct {
 	// OnLost is told, on the server, of every rank whose connection ended without a goodbye: its
 	// process died or its host is cut off. It is called from a goroutine of the server.
 	OnLost func(rank int)
+	// Say is told, on the server, of connections that were refused, now and then; nil: nobody is.
+	Say func(format string, args ...any)
+	// From is the address of this host that the client dials from, as wire.Resolve takes it; empty: any.
+	From string
 }
 
 func (o Options) check() error {
@@ -43,7 +47,8 @@ const (
 	longestWait = 10 * time.Minute
 	// inFlight is how many requests of one connection may wait at once.
 	inFlight = 64
-	// strangers is how many connections may stand in the handshake at once, beyond the world's.
+	// strangers is how many connections may stand in the handshake at once, beyond twice the world's: all ranks may come at
+	// the same time.
 	strangers = 32
 )
 
@@ -55,7 +60,7 @@ type Server struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
-	places chan struct{}
+	door   handshake.Door
 }
 
 // Serve starts a server on a listener, which it closes in the end.
@@ -64,7 +69,8 @@ func Serve(ln net.Listener, o Options) (*Server, error) {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &Server{o: o, ln: ln, store: newStore(o.World), ctx: ctx, cancel: cancel, places: make(chan struct{}, o.World+strangers)}
+	s := &Server{o: o, ln: ln, store: newStore(o.World), ctx: ctx, cancel: cancel}
+	s.door.Limit, s.door.Say = 2*o.World+strangers, o.Say
 	s.wg.Go(s.accept)
 	return s, nil
 }
@@ -89,20 +95,17 @@ func (s *Server) Close() error {
 	s.cancel()
 	err := s.ln.Close()
 	s.wg.Wait()
+	s.door.Sum()
 	return err
 }
 
 func (s *Server) accept() {
 	handshake.Each(s.ctx, s.ln, func(conn net.Conn) {
-		select {
-		case s.places <- struct{}{}:
-			s.wg.Go(func() {
-				defer func() { <-s.places }()
-				s.serve(conn)
-			})
-		default:
+		if !s.door.Enter(conn) {
 			conn.Close()
+			return
 		}
+		s.wg.Go(func() { s.serve(conn) })
 	})
 }
 
@@ -122,6 +125,9 @@ func (s *Server) serve(conn net.Conn) {
 		entered = err == nil
 		return err
 	})
+	if s.ctx.Err() == nil {
+		s.door.Leave(conn, err)
+	}
 	bye := false
 	if entered {
 		defer func() {
