@@ -44,7 +44,7 @@ func build(o Options, screens []screen.Screen, log *logFile, term *terminal.Term
 	w, h := term.Size()
 	options := app.Options{
 		Env: screen.Env{
-			Store: o.Store, Launch: launcher(o), Cancel: canceller(o.Store), Export: exporter(o.Store), Sweeps: newSweepStore(o.Store, o.Binary), Summary: compare.SummarizeContext, Compare: compare.CompareContext,
+			Store: o.Store, Launch: launcher(o), Cancel: canceller(o.Store), Export: exporter(o.Store), Sweeps: newSweepStore(o.Store, o.Binary), Usage: runner.UsageOf, Summary: compare.SummarizeContext, Compare: compare.CompareContext,
 			Plan: func(e experiment.Experiment) (*planner.Plan, error) { return planner.New(e, planner.ThisMachine()) }, Machine: planner.ThisMachine,
 			LargestMicroBatch: func(e experiment.Experiment) int { return planner.LargestMicroBatch(e, planner.ThisMachine()) },
 			Theme:             theme.New(looks), Now: time.Now, After: after, ReadOnly: o.ReadOnly, Host: host, WorkDir: work, Logf: log.Printf,

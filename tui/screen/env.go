@@ -18,7 +18,11 @@ type Store interface {
 	Load(id string) (runner.Info, error)
 	Tag(id string, add, remove []string) error
 	Note(id, text string) error
-	Remove(id string) error
+	// Archive takes a run out of the lists that show no archived ones, or puts it back.
+	Archive(id string, archived bool) error
+	// Trash deletes runs so that Undo brings them back, and says which it deleted.
+	Trash(ids ...string) (done []string, err error)
+	Undo(ctx context.Context, ids ...string) (done []string, err error)
 }
 
 // Env is what a screen gets from outside. It is passed once, to Init; the
@@ -37,6 +41,8 @@ type Env struct {
 	// Sweeps are the store's sweeps; nil: there are none.
 	Sweeps Sweeps
 
+	// Usage counts what the run in a directory takes on its disk; nil: nobody counts.
+	Usage func(ctx context.Context, dir string) (runner.Usage, error)
 	// Summary measures the run in a directory from its steps.
 	Summary func(ctx context.Context, dir string) (compare.Summary, error)
 	// Compare is profiler/compare on run directories; nil: no comparisons.

@@ -36,6 +36,9 @@ func Env(t testing.TB, s *Store) screen.Env {
 		Plan:              func(e experiment.Experiment) (*planner.Plan, error) { return planner.New(e, machine) },
 		LargestMicroBatch: func(e experiment.Experiment) int { return planner.LargestMicroBatch(e, machine) },
 		Launch:            s.launch, Cancel: s.cancel,
+		Usage: func(_ context.Context, dir string) (runner.Usage, error) {
+			return runner.Usage{Bytes: int64(len(dir)) << 20, Checkpoints: 1 << 20, Files: 42}, s.Fail
+		},
 		Export: func(_ context.Context, ids []string, to string, _ bool) ([]string, error) {
 			s.Exported = append(s.Exported, ids...)
 			return []string{to + "/steps.csv"}, s.Fail
@@ -60,7 +63,7 @@ func Tabs(screens []screen.Screen) []statusbar.Tab {
 
 // Store is a store in memory that notes what happens to it.
 type Store struct {
-	Infos                                  []runner.Info
+	Infos, Deleted                         []runner.Info
 	Errs                                   []error
 	Fail                                   error // of every change
 	Launched                               []experiment.Experiment
@@ -96,14 +99,39 @@ func (s *Store) Note(id, text string) error {
 	return s.change(id, func(in *runner.Info) { in.Note = text })
 }
 
-// Remove takes a run away.
-func (s *Store) Remove(id string) error {
+// Archive archives a run, or takes it back.
+func (s *Store) Archive(id string, archived bool) error {
+	return s.change(id, func(in *runner.Info) { in.Archived = archived })
+}
+
+// Trash takes runs away.
+func (s *Store) Trash(ids ...string) ([]string, error) {
 	if s.Fail != nil {
-		return s.Fail
+		return nil, s.Fail
 	}
-	s.Removed = append(s.Removed, id)
-	s.Infos = slices.DeleteFunc(s.Infos, func(in runner.Info) bool { return in.ID == id })
-	return nil
+	s.Removed = append(s.Removed, ids...)
+	gone := func(in runner.Info) bool { return slices.Contains(ids, in.ID) }
+	for _, in := range s.Infos {
+		if gone(in) {
+			s.Deleted = append(s.Deleted, in)
+		}
+	}
+	s.Infos = slices.DeleteFunc(slices.Clone(s.Infos), gone)
+	return ids, nil
+}
+
+// Undo brings runs back.
+func (s *Store) Undo(_ context.Context, ids ...string) ([]string, error) {
+	if s.Fail != nil {
+		return nil, s.Fail
+	}
+	for _, in := range s.Deleted {
+		if slices.Contains(ids, in.ID) {
+			s.Infos = append(s.Infos, in)
+		}
+	}
+	s.Deleted = slices.DeleteFunc(s.Deleted, func(in runner.Info) bool { return slices.Contains(ids, in.ID) })
+	return ids, nil
 }
 
 func (s *Store) change(id string, f func(*runner.Info)) error {

@@ -39,12 +39,15 @@ type (
 		err  error
 		undo *undo
 	}
-	// undo restores tags or a note.
+	// undo restores tags, a note, what was archived or deleted.
 	undo struct {
 		id, what string
 		tags     []string
 		note     string
 		isNote   bool
+		ids      []string // that were deleted, or archived or put back
+		deleted  bool
+		archived bool // what they were before
 	}
 )
 
@@ -58,16 +61,16 @@ func (m *Model) readFigures() tea.Cmd {
 		return nil
 	}
 	for _, r := range m.nearby() {
-		k, seen := m.figures[r.ID]
-		if r.Err != nil || r.State == runner.Pending {
+		if r.Err != nil || r.State == runner.Pending || m.figuresOf(r.Info) != nil && r.State.Over() {
 			continue
 		}
+		k, seen := m.figures[r.ID]
 		fresh := seen && k.state == string(r.State) && (!running(r.State) || m.now().Sub(k.at) < figuresAge)
 		if fresh {
 			continue
 		}
 		// Noted at once, so that nobody asks for it again meanwhile.
-		m.figures[r.ID] = known{k.fig, string(r.State), m.now()}
+		m.figures[r.ID] = known{fig: k.fig, state: string(r.State), at: m.now()}
 		dir, state, read := r.Dir, string(r.State), m.env.Summary
 		return func() tea.Msg {
 			ctx, stop := context.WithTimeout(context.Background(), measureDeadline)
@@ -84,12 +87,14 @@ func (m *Model) readFigures() tea.Cmd {
 
 // took reports the end of an action and has the store listed again.
 func (m *Model) took(in changed) tea.Cmd {
+	if in.undo != nil && in.err != nil && len(in.undo.ids) > 0 { // what was done of it can be taken back
+		m.remember(*in.undo)
+	}
 	if in.err != nil {
-		return msg.Send(msg.Toast{Level: msg.Bad, Text: in.err.Error()})
+		return tea.Batch(msg.Send(msg.RunsChanged{}), msg.Send(msg.Toast{Level: msg.Bad, Text: in.err.Error()}))
 	}
 	if in.undo != nil {
-		m.undo = append(m.undo, *in.undo)
-		m.undo = m.undo[max(0, len(m.undo)-undoLimit):]
+		m.remember(*in.undo)
 	}
 	return tea.Batch(msg.Send(msg.RunsChanged{}), msg.Send(msg.Toast{Level: msg.Good, Text: in.done}))
 }
@@ -123,12 +128,12 @@ func (m *Model) askCancel() tea.Cmd {
 func (m *Model) askDelete() tea.Cmd {
 	var doomed []run
 	for _, id := range m.targets() {
-		for _, r := range m.shown {
-			if r.ID == id && running(r.State) {
-				return msg.Send(msg.Toast{Level: msg.Warn, Text: id + " is " + string(r.State) + ": cancel it first (K)"})
-			} else if r.ID == id {
-				doomed = append(doomed, r)
-			}
+		r, ok := m.shownAs(id)
+		if ok && running(r.State) {
+			return msg.Send(msg.Toast{Level: msg.Warn, Text: id + " is " + string(r.State) + ": cancel it first (K)"})
+		}
+		if ok {
+			doomed = append(doomed, r)
 		}
 	}
 	if len(doomed) == 0 {
@@ -141,20 +146,33 @@ func (m *Model) askDelete() tea.Cmd {
 			lines = append(lines, Short(id)+" under the cursor is not marked: it stays.", "")
 		}
 	}
-	for _, r := range doomed {
+	for i, r := range doomed {
+		if i == namedInDialog && len(doomed) > i+1 {
+			lines = append(lines, fmt.Sprintf("and %d more", len(doomed)-i))
+			break
+		}
 		lines = append(lines, title(r))
 	}
-	lines = append(lines, "", "All measurements and logs go with it. It cannot be undone.")
-	store := m.env.Store
+	lines = append(lines, "", "All measurements and logs go with it. u brings it back, as does `boost-tui undo`, for "+format.Duration(runner.TrashAge)+".")
+	store, ids := m.env.Store, make([]string, len(doomed))
+	for i, r := range doomed {
+		ids[i] = r.ID
+	}
 	return m.confirm(modal.Confirm{Title: heading, Lines: lines, Yes: "delete"}, func() tea.Msg {
-		for i, r := range doomed {
-			if err := store.Remove(r.ID); err != nil {
-				return changed{err: fmt.Errorf("%d of %d deleted, then: %w", i, len(doomed), err)}
-			}
+		done, err := store.Trash(ids...)
+		if err != nil {
+			err = fmt.Errorf("%d of %d deleted: %w", len(done), len(ids), err)
 		}
-		return changed{done: "deleted " + format.Many(len(doomed), "run")}
+		out := changed{done: "deleted " + format.Many(len(done), "run") + "; u brings them back", err: err}
+		if len(done) > 0 {
+			out.undo = &undo{what: "deletion", ids: done, deleted: true}
+		}
+		return out
 	})
 }
+
+// namedInDialog is how many runs a dialog names one by one.
+const namedInDialog = 20
 
 // confirm asks, and runs the Cmd on yes.
 func (m *Model) confirm(c modal.Confirm, do tea.Cmd) tea.Cmd {
@@ -207,15 +225,24 @@ func (m *Model) askNote() tea.Cmd {
 	})
 }
 
-// takeBack undoes the last tag or note.
+// remember keeps what can be taken back.
+func (m *Model) remember(u undo) {
+	m.undo = append(m.undo, u)
+	m.undo = m.undo[max(0, len(m.undo)-undoLimit):]
+}
+
+// takeBack undoes the last thing that can be.
 func (m *Model) takeBack() tea.Cmd {
 	if len(m.undo) == 0 {
-		return msg.Send(msg.Toast{Text: "nothing to take back: tags and notes can be, a delete cannot"})
+		return msg.Send(msg.Toast{Text: "nothing to take back in this session; `boost-tui undo` brings back what was deleted before"})
 	}
 	u := m.undo[len(m.undo)-1]
 	m.undo = m.undo[:len(m.undo)-1]
 	store := m.env.Store
 	return func() tea.Msg {
+		if len(u.ids) > 0 {
+			return u.takeBack(store)
+		}
 		if u.isNote {
 			return changed{done: "note of " + u.id + " is as before", err: store.Note(u.id, u.note)}
 		}

@@ -15,7 +15,7 @@ import (
 
 // detail describes a run in lines of at most w cells; short leaves out what
 // the list shows too.
-func detail(t theme.Theme, r run, w int, short bool) []string {
+func (m *Model) detail(t theme.Theme, r run, w int, short bool) []string {
 	var lines []string
 	if r.Err != nil {
 		lines = append(lines, wrapped(t, t.Bad, t.Glyphs.Warn+" "+r.Err.Error(), w)...)
@@ -35,6 +35,7 @@ func detail(t theme.Theme, r run, w int, short bool) []string {
 		lines = append(lines, wrapped(t, style, r.Cause, w)...)
 	}
 	lines = append(lines, measuredLines(t, r, w, short)...)
+	lines = append(lines, m.placeLines(t, r, w, short)...)
 	if len(r.Tags) > 0 && !short {
 		lines = append(lines, t.Dim.Paint("tags ")+layout.Clean(strings.Join(r.Tags, " ")))
 	}
@@ -85,7 +86,7 @@ func timing(t theme.Theme, r run, w int) []string {
 
 // measuredLines are the step time with its parts, loss and throughput.
 func measuredLines(t theme.Theme, r run, w int, short bool) []string {
-	f := r.fig
+	f := r.fig()
 	if f == nil || f.StepTimeMedian == nil {
 		return []string{t.Dim.Paint("nothing measured yet")}
 	}

@@ -25,7 +25,9 @@ func bindings() keys.Table[func(*Model) tea.Cmd] {
 		bind("l", "logs", "logs of the run", (*Model).openLogs),
 		bind("E", "export", "write CSV files of the marked runs, or of this one", (*Model).askExport),
 		danger(bind("K", "cancel", "cancel the run; asks", (*Model).askCancel)),
-		danger(bind("D", "delete", "delete the marked runs, or this one, for good; asks", (*Model).askDelete)),
+		danger(bind("D", "delete", "delete the marked runs, or this one; asks; u brings them back", (*Model).askDelete)),
+		writes(bind("a", "archive", "take the marked runs, or this one, out of the list; of archived ones, put them back", (*Model).archive)),
+		bind(".", "", "show archived runs instead, all runs, those that are not archived", (*Model).toggleArchived),
 		bind("o", "sort", "order by another column", (*Model).askSort),
 		writes(bind("#", "tag", "set the run's tags", (*Model).askTags)),
 		writes(bind("n", "note", "write a note", (*Model).askNote)),
@@ -37,13 +39,13 @@ func bindings() keys.Table[func(*Model) tea.Cmd] {
 		bind("R", "", "edit and run again, as e", (*Model).edit),
 		bind("e", "", "edit this run's configuration on screen Launch", (*Model).edit),
 		bind("y", "", "copy the run's id", (*Model).copyID),
-		writes(bind("u", "", "take back the last tag or note; a delete is for good", (*Model).takeBack)),
+		writes(bind("u", "", "take back the last tag, note, archiving or deletion", (*Model).takeBack)),
 		bind("z", "", "list or detail on the whole screen", (*Model).toggleZoom),
 		bind("esc", "", "clear zoom, filter, marks", (*Model).clear),
 	}
 }
 
-func (m *Model) mark() tea.Cmd       { m.table.Toggle(); return tea.Batch(m.readFigures(), m.readSpeedups()) }
+func (m *Model) mark() tea.Cmd       { m.table.Toggle(); return m.readMore() }
 func (m *Model) markRange() tea.Cmd  { m.table.Range(); return nil }
 func (m *Model) markAll() tea.Cmd    { m.table.ToggleAll(); return nil }
 func (m *Model) toggleZoom() tea.Cmd { m.zoom = !m.zoom; return nil }
@@ -119,6 +121,6 @@ func (m *Model) askSort() tea.Cmd {
 		}
 		m.table.Sort, m.table.Down = m.sortBy, m.down
 		m.rebuild()
-		return nil
+		return m.readMore()
 	}})
 }

@@ -10,6 +10,7 @@ import (
 
 	"boost-tui/internal/filter"
 	"boost-tui/profiler/compare"
+	"boost-tui/runner"
 	"boost-tui/tui/feed"
 	"boost-tui/tui/keys"
 	"boost-tui/tui/msg"
@@ -32,6 +33,8 @@ type Model struct {
 
 	all     []run
 	shown   []run
+	at      map[string]int // places in shown, by id
+	hidden  archive        // which runs are left out
 	errs    []error
 	listed  bool
 	visible bool
@@ -39,6 +42,8 @@ type Model struct {
 	refs    msg.References
 
 	speedups map[string]speedup // over the baseline, by ID
+	usage    map[string]used    // of disk, by ID
+	counting bool               // a run's disk use is being counted
 
 	query   filter.Query
 	text    string // of the filter in force
@@ -58,17 +63,19 @@ type Model struct {
 
 // known is a run's figures and the state they were read in.
 type known struct {
-	fig   *compare.Summary
-	state string
-	at    time.Time
+	fig    *compare.Summary
+	state  string
+	at     time.Time
+	result *runner.Result // whose summary it is; nil: the figures were measured
 }
 
 // New makes the screen.
 func New() *Model {
-	m := &Model{figures: map[string]known{}, speedups: map[string]speedup{}, sortBy: "started", down: true, logs: logPane{view: &logview.View{}, loop: feed.Loop{Source: "runs.log"}}}
+	m := &Model{figures: map[string]known{}, speedups: map[string]speedup{}, usage: map[string]used{}, sortBy: "started", down: true, logs: logPane{view: &logview.View{}, loop: feed.Loop{Source: "runs.log"}}}
 	m.keys = bindings()
 	m.table.Columns = columns("")
 	m.table.Sort, m.table.Down = m.sortBy, m.down
+	m.table.Fill = m.fill
 	return m
 }
 
@@ -104,13 +111,24 @@ func (m *Model) Keys() []keys.Binding {
 
 // Selected is the run under the cursor.
 func (m *Model) Selected() (run, bool) {
-	id := m.table.Cursor()
-	for _, r := range m.shown {
-		if r.ID == id {
-			return r, true
-		}
+	return m.shownAs(m.table.Cursor())
+}
+
+// shownAs is the run of the list with the id.
+func (m *Model) shownAs(id string) (run, bool) {
+	if i, ok := m.at[id]; ok && i < len(m.shown) {
+		return m.shown[i], true
 	}
 	return run{}, false
+}
+
+// fill draws the row of a run.
+func (m *Model) fill(id string) table.Row {
+	r, ok := m.shownAs(id)
+	if !ok {
+		return table.Row{ID: id, Cells: []table.Cell{}}
+	}
+	return m.row(m.env.Theme, r)
 }
 
 // targets are the marked runs, else the one under the cursor.
@@ -129,18 +147,18 @@ func (m *Model) rebuild() {
 	now := m.now()
 	m.shown = m.shown[:0]
 	for _, r := range m.all {
-		r.now = now
-		r.fig = m.figures[r.ID].fig
-		if m.query.Match(r) {
+		r.now, r.figures, r.disk = now, m.figuresOf, m.usageOf
+		if m.hidden.passes(r.Archived, m.text) && m.query.Match(r) {
 			m.shown = append(m.shown, r)
 		}
 	}
 	order(m.shown, m.sortBy, m.down)
 	m.table.Columns = columns(m.speedupHead())
-	rows := make([]table.Row, len(m.shown))
+	rows, at := make([]table.Row, len(m.shown)), make(map[string]int, len(m.shown))
 	for i, r := range m.shown {
-		rows[i] = m.row(m.env.Theme, r)
+		rows[i].ID, at[r.ID] = r.ID, i
 	}
+	m.at = at
 	// A filter that nothing passes takes the cursor away; it comes back to its row.
 	lost := m.table.Cursor() == ""
 	if !lost {
@@ -151,7 +169,7 @@ func (m *Model) rebuild() {
 		m.table.Select(m.last)
 	}
 	m.table.Empty = m.emptyText()
-	if m.selects != "" && slices.ContainsFunc(m.shown, func(r run) bool { return r.ID == m.selects }) {
+	if _, there := m.at[m.selects]; there && m.selects != "" {
 		m.table.Select(m.selects)
 		m.selects = ""
 	}
@@ -161,6 +179,10 @@ func (m *Model) emptyText() string {
 	switch {
 	case !m.listed:
 		return "reading the runs folder " + m.env.Theme.Glyphs.Ellipsis
+	case len(m.all) > 0 && m.text == "" && m.hidden == hideArchived:
+		return "every run is archived: . shows them"
+	case len(m.all) > 0 && m.text == "":
+		return "no run is archived: . shows the others"
 	case len(m.all) > 0:
 		return "no run passes the filter; esc clears it"
 	}
@@ -180,11 +202,12 @@ type savedState struct {
 	Down   bool     `json:"down"`
 	Marks  []string `json:"marks"`
 	Cursor string   `json:"cursor"`
+	Hidden archive  `json:"hidden,omitempty"`
 }
 
 // Save keeps filter, order, marks and cursor.
 func (m *Model) Save() json.RawMessage {
-	return screen.Saved(savedState{m.text, m.sortBy, m.down, m.table.Marked(), m.table.Cursor()})
+	return screen.Saved(savedState{m.text, m.sortBy, m.down, m.table.Marked(), m.table.Cursor(), m.hidden})
 }
 
 // Load takes up what Save kept.
@@ -196,6 +219,9 @@ func (m *Model) Load(data json.RawMessage) {
 	if slices.Contains(sortKeys, s.Sort) {
 		m.sortBy, m.down = s.Sort, s.Down
 		m.table.Sort, m.table.Down = s.Sort, s.Down
+	}
+	if s.Hidden >= 0 && s.Hidden < archives {
+		m.hidden = s.Hidden
 	}
 	m.setFilter(s.Filter)
 	m.selects = s.Cursor

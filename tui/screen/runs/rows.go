@@ -17,15 +17,24 @@ import (
 	"boost-tui/tui/widget/table"
 )
 
-// run is a run as this screen sees it.
+// run is a run as this screen sees it. The Info is the listing's: nobody writes to it.
 type run struct {
-	runner.Info
-	fig *compare.Summary
-	now time.Time
+	*runner.Info
+	figures func(*runner.Info) *compare.Summary // worked out when somebody asks: there are thousands of runs
+	disk    func(*runner.Info) (runner.Usage, bool)
+	now     time.Time
+}
+
+// fig are the figures of the run, nil where nothing is known.
+func (r run) fig() *compare.Summary {
+	if r.figures == nil {
+		return nil
+	}
+	return r.figures(r.Info)
 }
 
 // fields of the filter language.
-var fields = filter.Fields{Names: []string{"id", "state", "name", "size", "variant", "scheme", "tp", "rank", "seq", "steps", "ms", "loss", "tag", "note", "host", "user", "started"}}
+var fields = filter.Fields{Names: []string{"id", "state", "name", "size", "variant", "scheme", "tp", "rank", "seq", "steps", "ms", "loss", "tag", "note", "where", "host", "nodes", "partition", "archived", "disk", "user", "started"}}
 
 // Field is one value for the filter.
 func (r run) Field(name string) (filter.Value, bool) {
@@ -47,8 +56,14 @@ func (r run) Field(name string) (filter.Value, bool) {
 		return filter.Text(strings.Join(r.Tags, " ")), true
 	case "note":
 		return filter.Text(r.Note), true
-	case "host":
-		return filter.Text(r.Run.Host), true
+	case "host": // where its ranks are; where that is not known, where it was launched
+		return filter.Text(strings.Join(hostsOf(r.Info), " ")), true
+	case "where":
+		return filter.Text(cmp.Or(e.Where.Where, experiment.WhereLocal)), true
+	case "partition":
+		return filter.Text(e.Where.Partition), true
+	case "archived":
+		return filter.Text(map[bool]string{true: "on", false: "off"}[r.Archived]), true
 	case "user":
 		return filter.Text(r.Run.User), true
 	case "started":
@@ -64,6 +79,14 @@ func (r run) number(name string) (filter.Value, bool) {
 		return filter.Number(float64(e.Parallel.TP)), true
 	case "rank":
 		return filter.Number(float64(e.Model.Rank)), true
+	case "nodes":
+		return filter.Number(float64(max(1, e.Where.Nodes, len(r.Run.Hosts)))), true
+	case "disk":
+		if r.disk != nil {
+			if u, ok := r.disk(r.Info); ok {
+				return filter.Number(float64(u.Bytes)), true
+			}
+		}
 	case "seq":
 		return filter.Number(float64(e.Step.Seq)), true
 	case "steps":
@@ -73,8 +96,8 @@ func (r run) number(name string) (filter.Value, bool) {
 			return filter.Number(ms * 1000), true
 		}
 	case "loss":
-		if r.fig != nil && r.fig.LossLast != nil {
-			return filter.Number(*r.fig.LossLast), true
+		if f := r.fig(); f != nil && f.LossLast != nil {
+			return filter.Number(*f.LossLast), true
 		}
 	}
 	return filter.Value{}, false
@@ -95,10 +118,11 @@ func (r run) Words() string {
 
 // stepSeconds is the median step time, 0 when unknown.
 func (r run) stepSeconds() float64 {
-	if r.fig == nil || r.fig.StepTimeMedian == nil {
+	f := r.fig()
+	if f == nil || f.StepTimeMedian == nil {
 		return 0
 	}
-	return *r.fig.StepTimeMedian
+	return *f.StepTimeMedian
 }
 
 // columns of the list, with that of the speed-ups if it has a title. Drop orders
@@ -108,7 +132,8 @@ func columns(speedup string) []table.Column {
 		{ID: "id", Title: "run", Width: 5}, {ID: "started", Title: "start", Width: 6, Drop: 4}, {ID: "size", Title: "size", Width: 4, Drop: 2},
 		{ID: "variant", Title: "variant", Width: 7}, {ID: "scheme", Title: "scheme", Width: 9}, {ID: "tp", Title: "tp", Width: 2, Right: true},
 		{ID: "rank", Title: "r", Width: 4, Right: true, Drop: 6}, {ID: "state", Title: "state", Width: 9}, {ID: "ms", Title: "step ms", Width: 7, Right: true, Drop: 1},
-		{ID: "vs", Title: speedup, Width: 7, Right: true, Drop: 1}, {ID: "loss", Title: "loss", Width: 5, Right: true, Drop: 5}, {ID: "tags", Title: "name [tags]", Width: 11, Flex: 1, Drop: 3},
+		{ID: "vs", Title: speedup, Width: 7, Right: true, Drop: 1}, {ID: "loss", Title: "loss", Width: 5, Right: true, Drop: 5}, {ID: "disk", Title: "disk", Width: 8, Right: true, Drop: 8},
+		{ID: "tags", Title: "name [tags]", Width: 11, Flex: 1, Drop: 3},
 	}
 	if speedup == "" {
 		all = slices.DeleteFunc(all, func(c table.Column) bool { return c.ID == "vs" })
@@ -117,12 +142,26 @@ func columns(speedup string) []table.Column {
 }
 
 // sortKeys are what the list can be ordered by.
-var sortKeys = []string{"started", "id", "state", "size", "variant", "scheme", "tp", "rank", "ms", "loss"}
+var sortKeys = []string{"started", "id", "state", "size", "variant", "scheme", "tp", "rank", "ms", "loss", "where", "host", "disk"}
 
 // order sorts runs by a key; equal ones by age, newest first.
 func order(runs []run, key string, down bool) {
-	slices.SortStableFunc(runs, func(a, b run) int {
-		c := compareBy(a, b, key)
+	values, known := make([]filter.Value, len(runs)), make([]bool, len(runs))
+	places := make([]int, len(runs))
+	for i, r := range runs {
+		places[i] = i
+		if key != "started" { // which stands in the record
+			values[i], known[i] = r.Field(key)
+		}
+	}
+	slices.SortFunc(places, func(i, j int) int {
+		a, b := runs[i].Info, runs[j].Info
+		c := 0
+		if key != "started" {
+			c = compareValues(values[i], values[j], known[i], known[j])
+		} else {
+			c = a.Run.Created.Compare(b.Run.Created)
+		}
 		if down {
 			c = -c
 		}
@@ -134,15 +173,15 @@ func order(runs []run, key string, down bool) {
 		}
 		return c
 	})
+	before := slices.Clone(runs)
+	for to, from := range places {
+		runs[to] = before[from]
+	}
 }
 
-func compareBy(a, b run, key string) int {
-	if key == "started" {
-		return a.Run.Created.Compare(b.Run.Created)
-	}
-	x, okX := a.Field(key)
-	y, okY := b.Field(key)
-	if okX != okY { // unknown values stand at the end of an ascending list
+// compareValues puts values that are not known at the end of an ascending list.
+func compareValues(x, y filter.Value, okX, okY bool) int {
+	if okX != okY {
 		if okX {
 			return -1
 		}
@@ -152,6 +191,14 @@ func compareBy(a, b run, key string) int {
 		return cmp.Compare(x.Number, y.Number)
 	}
 	return cmp.Compare(x.Text, y.Text)
+}
+
+// hostsOf are the hosts that a run's ranks are on.
+func hostsOf(in *runner.Info) []string {
+	if len(in.Run.Hosts) > 0 {
+		return in.Run.Hosts
+	}
+	return []string{in.Run.Host}
 }
 
 // Short is how a run is called in lists: "#" and the random end of its ID.
@@ -171,8 +218,12 @@ func (m *Model) row(t theme.Theme, r run) table.Row {
 	if s := r.stepSeconds(); s > 0 {
 		ms = format.Millis(s)
 	}
-	if r.fig != nil && r.fig.LossLast != nil {
-		loss = lossText(*r.fig.LossLast)
+	if f := r.fig(); f != nil && f.LossLast != nil {
+		loss = lossText(*f.LossLast)
+	}
+	disk := t.Glyphs.Dash
+	if u, ok := m.usageOf(r.Info); ok {
+		disk = format.Bytes(u.Bytes)
 	}
 	label := named(r)
 	if e.Parallel.Link != "" {
@@ -189,20 +240,28 @@ func (m *Model) row(t theme.Theme, r run) table.Row {
 	if m.speedupHead() != "" {
 		cells = append(cells, m.speedupCell(t, r))
 	}
-	cells = append(cells, table.Cell{Text: loss}, table.Cell{Text: layout.Clean(label)})
+	cells = append(cells, table.Cell{Text: loss}, table.Cell{Text: disk}, table.Cell{Text: layout.Clean(label)})
 	if r.Err != nil {
 		cells[7] = table.Cell{Text: "damaged", Style: t.Bad}
 		sign = t.Glyphs.Warn
 	}
-	return table.Row{ID: r.ID, Sign: sign, Cells: cells}
+	row := table.Row{ID: r.ID, Sign: sign, Cells: cells}
+	if r.Archived {
+		row.Style = t.Dim
+	}
+	return row
 }
 
 // named is a run's name, and its tags in brackets.
 func named(r run) string {
-	if len(r.Tags) == 0 {
-		return r.Run.Name
+	name := r.Run.Name
+	if r.Archived {
+		name = strings.TrimSpace("archived " + name)
 	}
-	return strings.TrimSpace(r.Run.Name + " [" + strings.Join(r.Tags, " ") + "]")
+	if len(r.Tags) == 0 {
+		return name
+	}
+	return strings.TrimSpace(name + " [" + strings.Join(r.Tags, " ") + "]")
 }
 
 func lossText(v float64) string {
@@ -229,3 +288,29 @@ func stateSign(t theme.Theme, s runner.State) (string, theme.Style) {
 	}
 	return g.Lost, t.Warn
 }
+
+// placeText says where a run's ranks are, where that is not one machine alone.
+func placeText(in *runner.Info) string {
+	w := in.Run.Experiment.Where
+	text := ""
+	switch w.Where {
+	case experiment.WhereSlurm:
+		text = "Slurm, " + format.Many(max(1, w.Nodes), "node")
+		if w.Partition != "" {
+			text += ", partition " + w.Partition
+		}
+	case experiment.WhereSSH:
+		text = "ssh"
+	}
+	if n := len(in.Run.Hosts); n > 1 || n == 1 && text != "" {
+		hosts := in.Run.Hosts[:min(n, namedHosts)]
+		text = strings.TrimPrefix(text+": "+strings.Join(hosts, " "), ": ")
+		if n > namedHosts {
+			text += " and " + strconv.Itoa(n-namedHosts) + " more"
+		}
+	}
+	return text
+}
+
+// namedHosts is how many hosts of a run are named.
+const namedHosts = 8

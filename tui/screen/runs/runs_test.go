@@ -134,20 +134,23 @@ func TestDeleteAsksAndRefusesWhatRuns(t *testing.T) {
 	if fmt.Sprint(s.Removed) != "[0805-svd-f6 0804-svd-e5]" {
 		t.Fatalf("removed %v", s.Removed)
 	}
-	if d.Press("u"); !strings.Contains(d.Text(), "a delete cannot") {
-		t.Errorf("undo after a delete says nothing:\n%s", d.Text())
-	}
 	if strings.Contains(d.Text(), "#e5") {
 		t.Errorf("a deleted run is still shown:\n%s", d.Text())
 	}
+	if d.Press("u"); !strings.Contains(d.Text(), "brought back 2 runs") || !strings.Contains(d.Text(), "#e5") {
+		t.Errorf("undo brings nothing back:\n%s", d.Text())
+	}
+	if d.Press("u"); !strings.Contains(d.Text(), "nothing to take back") {
+		t.Errorf("there is more to take back:\n%s", d.Text())
+	}
 }
 
-// The dialog names exactly what goes, says that it was marked, and promises no way back.
+// The dialog names exactly what goes, says that it was marked, and how it comes back.
 func TestDeleteNamesWhatIsMarked(t *testing.T) {
 	s := store(t)
 	d := start(t, 120, 36, s)
 	d.Press("G", "D")
-	if text := d.Text(); !strings.Contains(text, "Delete this run?") || !strings.Contains(text, "0801-full-a1 (") || !strings.Contains(text, "cannot be undone") || strings.Contains(text, "0801-van-b2 (") {
+	if text := d.Text(); !strings.Contains(text, "Delete this run?") || !strings.Contains(text, "0801-full-a1 (") || !strings.Contains(text, "u brings it back") || strings.Contains(text, "0801-van-b2 (") {
 		t.Errorf("one run:\n%s", text)
 	}
 	d.Press("esc", "k", "k", "k", "space", "space", "D")
@@ -265,7 +268,7 @@ func TestEmulatedLink(t *testing.T) {
 	d := start(t, 160, 36, s)
 	d.Press("home")
 	text := d.Text()
-	for _, want := range []string{"20.0 4.300 emulated link", "step 20.0 ms (median, emulated link)", "--link bw=2GB/s"} {
+	for _, want := range []string{"20.0 4.300 17.0 MiB emulated link", "step 20.0 ms (median, emulated link)", "--link bw=2GB/s"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}

@@ -55,6 +55,9 @@ func (m *Model) readSpeedups() tea.Cmd {
 }
 
 func (m *Model) find(id string) (run, bool) {
+	if id == "" {
+		return run{}, false
+	}
 	for _, r := range m.all {
 		if r.ID == id {
 			return r, true
@@ -65,12 +68,7 @@ func (m *Model) find(id string) (run, bool) {
 
 // nearby are the run under the cursor, then those that may be on the screen.
 func (m *Model) nearby() []run {
-	at, id := 0, m.table.Cursor()
-	for i, r := range m.shown {
-		if r.ID == id {
-			at = i
-		}
-	}
+	at := m.at[m.table.Cursor()]
 	near := append([]run{}, m.shown[max(0, at-m.table.Page()):min(len(m.shown), at+m.table.Page())]...)
 	if r, ok := m.Selected(); ok {
 		near = append([]run{r}, near...)

@@ -1,6 +1,8 @@
 package runs
 
 import (
+	"strings"
+
 	"boost-tui/internal/filter"
 	"boost-tui/runner"
 	"boost-tui/tui/feed"
@@ -37,7 +39,7 @@ func (m *Model) Update(in tea.Msg) (tea.Cmd, bool) {
 	case msg.Shown:
 		m.visible = in.Screen == ID
 		if m.visible {
-			return tea.Batch(m.readFigures(), m.readSpeedups(), m.logs.resume()), false
+			return tea.Batch(m.readMore(), m.logs.resume()), false
 		}
 	case msg.Hidden:
 		if in.Screen == ID {
@@ -45,9 +47,14 @@ func (m *Model) Update(in tea.Msg) (tea.Cmd, bool) {
 			m.logs.loop.Stop()
 		}
 	case measured:
-		m.figures[in.id] = known{in.fig, in.state, m.now()}
-		m.rebuild()
+		m.figures[in.id] = known{fig: in.fig, state: in.state, at: m.now()}
+		m.changedFigure("ms", "loss")
 		return m.readFigures(), false
+	case counted:
+		m.counting = false
+		m.usage[in.id] = used{in.usage, in.known, m.now()}
+		m.changedFigure("disk")
+		return m.readUsage(), false
 	case msg.Tick:
 		if m.logs.loop.Mine(in.Owner, in.Gen) {
 			return m.logs.read(), false
@@ -63,12 +70,10 @@ func (m *Model) Update(in tea.Msg) (tea.Cmd, bool) {
 // take keeps a listing.
 func (m *Model) take(in msg.Runs) tea.Cmd {
 	m.all = m.all[:0]
-	for _, info := range in.Infos {
-		m.all = append(m.all, run{Info: info})
-		if fig := figuresOf(info); fig != nil {
-			m.figures[info.ID] = known{fig, string(info.State), in.At}
-		}
+	for i := range in.Infos {
+		m.all = append(m.all, run{Info: &in.Infos[i]})
 	}
+	m.forget()
 	m.errs, m.listed = in.Errs, true
 	m.rebuild()
 	if m.marksLater != nil {
@@ -76,7 +81,7 @@ func (m *Model) take(in msg.Runs) tea.Cmd {
 		m.marksLater = nil
 		m.rebuild()
 	}
-	return tea.Batch(m.readFigures(), m.readSpeedups())
+	return m.readMore()
 }
 
 func (m *Model) key(e keys.Event) (tea.Cmd, bool) {
@@ -92,7 +97,7 @@ func (m *Model) key(e keys.Event) (tea.Cmd, bool) {
 	}
 	if delta, ok := keys.Motion(e, m.table.Page()); ok {
 		m.table.Move(delta)
-		return tea.Batch(m.readFigures(), m.readSpeedups()), true
+		return m.readMore(), true
 	}
 	return nil, false
 }
@@ -132,6 +137,21 @@ func (m *Model) setFilter(text string) {
 		m.fault = err.Error()
 	}
 	m.rebuild()
+}
+
+// readMore reads what is worth knowing of the runs that are on the screen.
+func (m *Model) readMore() tea.Cmd {
+	return tea.Batch(m.readFigures(), m.readSpeedups(), m.readUsage())
+}
+
+// changedFigure orders and filters anew where one of the figures decides about that; the rows are drawn anew anyway.
+func (m *Model) changedFigure(names ...string) {
+	for _, name := range names {
+		if m.sortBy == name || strings.Contains(m.text, name) {
+			m.rebuild()
+			return
+		}
+	}
 }
 
 // clear is esc: it takes away the top thing only.

@@ -37,9 +37,10 @@ func (m *Model) listPane(t theme.Theme, r layout.Rect) string {
 	}
 	note := "sort: " + m.sortBy + " " + arrow
 	if n := len(m.table.Marked()); n > 0 {
-		note = fmt.Sprintf("%d marked  ", n) + note
+		note = fmt.Sprintf("%d marked%s  ", n, m.markedDisk()) + note
 	}
-	return panel.Panel{Title: "Runs", Note: note, Focused: true}.View(t, m.table.View(t, w, h, true), r.W, r.H)
+	title := "Runs" + m.hidden.title()
+	return panel.Panel{Title: title, Note: note, Focused: true}.View(t, m.table.View(t, w, h, true), r.W, r.H)
 }
 
 func (m *Model) detailPane(t theme.Theme, r layout.Rect) string {
@@ -51,7 +52,7 @@ func (m *Model) detailPane(t theme.Theme, r layout.Rect) string {
 	if !ok {
 		return panel.Panel{Title: "Run"}.View(t, t.Dim.Paint("nothing selected"), r.W, r.H)
 	}
-	lines := detail(t, selected, w, h < 12)
+	lines := m.detail(t, selected, w, h < 12)
 	return panel.Panel{Title: Short(selected.ID)}.View(t, strings.Join(lines, "\n"), r.W, r.H)
 }
 

@@ -24,6 +24,15 @@ type Cell struct {
 	Style theme.Style
 }
 
+// whole is a row with its cells.
+func (t *Table) whole(i int) Row {
+	row := t.rows[i]
+	if t.Fill != nil && row.Cells == nil {
+		return t.Fill(row.ID)
+	}
+	return row
+}
+
 // Row is one line. Sign is shown before the first column (state, baseline).
 type Row struct {
 	ID    string
@@ -39,6 +48,8 @@ type Table struct {
 	Sort    string // ID of the column with the arrow
 	Down    bool   // arrow points down (largest first)
 	Empty   string // shown when there are no rows
+	// Fill completes a row that is drawn, of which SetRows got the ID alone: of thousands, few are seen. nil: rows are whole.
+	Fill func(id string) Row
 	// Sheet chooses which columns are shown: the first sheet has the most
 	// important ones, the others what had no room on those before.
 	Sheet int

@@ -172,7 +172,7 @@ func (t *Table) heading(th theme.Theme, widths []int) string {
 }
 
 func (t *Table) line(th theme.Theme, i int, widths []int, w int, focused bool) string {
-	row, g := t.rows[i], th.Glyphs
+	row, g := t.whole(i), th.Glyphs
 	cursor, mark, sign := " ", " ", layout.Pad(row.Sign, 1)
 	at := i == t.cursor
 	if at {
