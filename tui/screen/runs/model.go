@@ -44,6 +44,7 @@ type Model struct {
 	speedups map[string]speedup // over the baseline, by ID
 	usage    map[string]used    // of disk, by ID
 	counting bool               // a run's disk use is being counted
+	decoding bool               // summaries are being read
 
 	query   filter.Query
 	text    string // of the filter in force

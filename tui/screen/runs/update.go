@@ -50,6 +50,15 @@ func (m *Model) Update(in tea.Msg) (tea.Cmd, bool) {
 		m.figures[in.id] = known{fig: in.fig, state: in.state, at: m.now()}
 		m.changedFigure("ms", "loss")
 		return m.readFigures(), false
+	case decoded:
+		m.decoding = false
+		for id, k := range in {
+			if old := m.figures[id]; k.fig == nil {
+				k.fig = old.fig
+			}
+			m.figures[id] = k
+		}
+		m.changedFigure("ms", "loss")
 	case counted:
 		m.counting = false
 		m.usage[in.id] = used{in.usage, in.known, m.now()}
@@ -141,7 +150,7 @@ func (m *Model) setFilter(text string) {
 
 // readMore reads what is worth knowing of the runs that are on the screen.
 func (m *Model) readMore() tea.Cmd {
-	return tea.Batch(m.readFigures(), m.readSpeedups(), m.readUsage())
+	return tea.Batch(m.readFigures(), m.readSpeedups(), m.readUsage(), m.readSummaries())
 }
 
 // changedFigure orders and filters anew where one of the figures decides about that; the rows are drawn anew anyway.
