@@ -15,6 +15,7 @@ import (
 
 	"boost-tui/profiler/record"
 	"boost-tui/profiler/sample"
+	"boost-tui/runner/control"
 	"boost-tui/runner/protocol"
 )
 
@@ -68,6 +69,14 @@ type agent struct {
 	missing  int         // how many looks in a row did not find it
 	gone     bool        // it was deleted: nothing is written any more
 	dog      watchdog
+
+	// Of a run on several hosts.
+	others     *others         // on the first host; nil elsewhere
+	leader     *control.Client // on the others: to the first
+	lostLeader string          // why the first host counts as lost; empty: it does not
+	fenced     string          // why this agent ended its ranks by itself; empty: it did not
+	ordered    bool            // the first host's agent has ended the run
+	shown      time.Time       // when it was last told where the ranks are
 }
 
 // Agent looks after the ranks of a run on this machine from start to end. It takes the run on, waits for
@@ -108,7 +117,7 @@ func Agent(ctx context.Context, o AgentOptions) error {
 	if state, cause := a.await(ctx, life); state != "" {
 		return a.finish(state, cause)
 	}
-	if err := a.start(); err != nil {
+	if err := a.lead(); err != nil {
 		return a.finish(Failed, err.Error())
 	}
 	a.loop(ctx, life)
@@ -151,6 +160,28 @@ func claim(dir string, me Process, started time.Time) error {
 func claimedBy(dir string, me Process) bool {
 	agent, err := readAgent(dir)
 	return err == nil && agent == me
+}
+
+// lead opens the channel to the agents of other hosts, where there are some, and starts.
+func (a *agent) lead() error {
+	if !a.o.Share.several() {
+		return a.start()
+	}
+	if a.o.Share.Address == "" {
+		var err error
+		if a.o.Share.Address, err = leadersAddress(a.run.Experiment.Where.Interface, a.o.Share.Peer); err != nil {
+			return err
+		}
+	}
+	if err := a.gatherOthers(); err != nil {
+		return err
+	}
+	err := a.start()
+	if err != nil {
+		a.others.server.Tell(say(wordEnd, order{Failed, clean(err.Error(), maxLineRunes)}))
+		err = errors.Join(err, a.others.server.Close())
+	}
+	return err
 }
 
 // start starts the ranks and begins to measure.
@@ -201,12 +232,16 @@ func (a *agent) rolled() []int {
 	return ranks
 }
 
-// loop runs until every rank has ended.
+// loop runs until every rank has ended, and on the first host until the others have given account of theirs.
 func (a *agent) loop(ctx context.Context, life <-chan string) {
 	watch := time.NewTicker(watchEvery)
 	defer watch.Stop()
-	for a.left > 0 {
+	for a.left > 0 || a.others.open() {
 		select {
+		case e := <-a.others.events():
+			a.heardOf(e)
+		case e := <-a.leaderSays():
+			a.heardLeader(e)
 		case e := <-a.crew.exits:
 			if ctx.Err() != nil { // a signal to all of them: the wish to end came first
 				a.cancel(a.signalReason())
@@ -222,6 +257,7 @@ func (a *agent) loop(ctx context.Context, life <-chan string) {
 			}
 		case <-watch.C:
 			a.look()
+			a.lookAtOthers()
 		case <-a.ending.term:
 			a.ending.term = nil
 			a.crew.signal(syscall.SIGTERM)
@@ -231,6 +267,14 @@ func (a *agent) loop(ctx context.Context, life <-chan string) {
 			}
 		}
 	}
+}
+
+// leaderSays is nil where no other agent leads.
+func (a *agent) leaderSays() <-chan control.Event {
+	if a.leader == nil {
+		return nil
+	}
+	return a.leader.Events()
 }
 
 // exited takes note of a rank's end.
@@ -243,6 +287,7 @@ func (a *agent) exited(e rankExit) {
 		return
 	}
 	a.ended = append(a.ended, rec)
+	a.tellLeader(rec)
 	a.diskTrouble(removeReserve(a.dir)) // the room it keeps is for what follows
 	a.save(rec)
 	rank := rec.Rank

@@ -22,7 +22,7 @@ const summaryPatience = 2 * time.Second
 
 // conclude works out the result after the last rank.
 func (a *agent) conclude() error {
-	a.diskTrouble(a.gather())
+	a.diskTrouble(a.settled())
 	if a.meter != nil {
 		a.diskTrouble(a.meter.stop())
 	}
@@ -33,6 +33,9 @@ func (a *agent) conclude() error {
 }
 
 func (a *agent) verdict() (State, string) {
+	if cause, _ := a.lostHosts(); cause != "" && a.ending.state == Failed {
+		return Failed, cause
+	}
 	switch {
 	case a.ending.state != "" && a.ending.cause != "":
 		return a.ending.state, a.ending.cause
@@ -63,10 +66,15 @@ func (a *agent) finish(state State, cause string) error {
 		return fmt.Errorf("run %s: %s: %s", a.run.ID, state, cause)
 	}
 	slices.SortFunc(a.results, func(x, y RankExit) int { return cmp.Compare(x.Rank, y.Rank) })
-	r := Result{State: state, Cause: cause, Fault: faultOf(a.run, state, cause, a.ended), Ranks: a.results, Started: a.started, Ended: time.Now().UTC()}
+	r := Result{State: state, Cause: cause, Fault: faultOf(a.run, state, cause, a.ended), Ranks: a.results, Started: a.started, Ended: wallNow()}
+	_, r.Lost = a.lostHosts()
 	r.Summary = summarize(a.dir, r)
+	write := writeResult
+	if a.o.Share.several() {
+		write = writeFirstResult
+	}
 	for deadline := time.Now().Add(resultPatience); ; time.Sleep(watchEvery) {
-		err := errors.Join(removeReserve(a.dir), a.saveAll(), writeResult(a.dir, r))
+		err := errors.Join(removeReserve(a.dir), a.saveAll(), write(a.dir, r))
 		// A directory that somebody deleted under the run does not come back.
 		if err == nil || errors.Is(err, fs.ErrNotExist) || time.Now().After(deadline) {
 			return err

@@ -102,9 +102,12 @@ func (c *crew) slot(r *rank) int { return r.index - c.first }
 // openDoor makes the socket that the ranks meet at, and the run's secret, and tells the agents of other hosts. It is
 // bound here, so that no rank needs to guess a port or to wait until rank 0 has one.
 func (c *crew) openDoor() error {
-	var secret [32]byte
-	if _, err := rand.Read(secret[:]); err != nil {
-		return fmt.Errorf("secret of the run: %w", err)
+	if c.meet.Secret == "" {
+		var secret [32]byte
+		if _, err := rand.Read(secret[:]); err != nil {
+			return fmt.Errorf("secret of the run: %w", err)
+		}
+		c.meet.Secret = hex.EncodeToString(secret[:])
 	}
 	at := net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}
 	if c.o.Share.several() {
@@ -114,7 +117,7 @@ func (c *crew) openDoor() error {
 	if c.door, err = net.ListenTCP("tcp", &at); err != nil {
 		return fmt.Errorf("socket that the ranks meet at: %w", err)
 	}
-	c.meet = meeting{Rendezvous: c.door.Addr().String(), Secret: hex.EncodeToString(secret[:])}
+	c.meet.Rendezvous = c.door.Addr().String()
 	if c.o.Share.several() {
 		return writeMeeting(c.dir, c.meet)
 	}

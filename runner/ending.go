@@ -43,11 +43,10 @@ func (a *agent) look() {
 			a.meter = nil
 		}
 	}
-	a.lookAtOthers()
-	if a.ending.state != "" {
+	if a.ending.state != "" || a.leader != nil { // the first host looks after all
 		return
 	}
-	if cause := a.dog.look(a.crew, time.Now()); cause != "" {
+	if cause := a.dog.look(a.standings, time.Now()); cause != "" {
 		a.note(record.EventAlert, "stalled", cause, nil)
 		a.fail(cause)
 	}
@@ -85,6 +84,8 @@ func (a *agent) cancel(reason string) {
 	}
 	a.ending = ending{state: Cancelled, cause: reason, kill: time.After(patience), until: until}
 	a.note(record.EventState, "cancelling", reason, nil)
+	a.tellOthers()
+	a.askLeader(reason)
 	a.crew.signal(syscall.SIGTERM)
 	a.crew.wake()
 }
@@ -116,5 +117,14 @@ func (a *agent) fail(cause string) {
 	if a.ending.state != "" {
 		return
 	}
+	a.suspect()
 	a.ending = ending{state: Failed, cause: cause, term: time.After(recordPatience), kill: time.After(killAfter)}
+	a.tellOthers()
+}
+
+// tellOthers has the ranks of all other hosts end, where this agent leads.
+func (a *agent) tellOthers() {
+	if a.others != nil {
+		a.others.server.Tell(say(wordEnd, order{a.ending.state, a.ending.cause}))
+	}
 }

@@ -188,7 +188,7 @@ func TestWatchdog(t *testing.T) {
 	label := kernels.Label{Phase: kernels.Forward, Layer: 1, Chunk: "attn.in", Op: "qkv"}
 	var dog watchdog
 	now := time.Now()
-	after := func(d time.Duration) string { now = now.Add(d); return dog.look(c, now) }
+	after := func(d time.Duration) string { now = now.Add(d); return dog.look(c.standings, now) }
 	stands := func(step int) {
 		w[0].SetStep(step)
 		w[0].Wait(label)

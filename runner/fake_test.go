@@ -37,6 +37,7 @@ func TestMain(m *testing.M) {
 			f.IntVar(&o.Share.Hosts, "hosts", 0, "")
 			f.StringVar(&o.Share.Address, "address", "", "")
 			f.StringVar(&o.Share.Name, "host-name", "", "")
+			f.StringVar(&o.Share.Peer, "peer", "", "")
 			exit(errors.Join(f.Parse(os.Args[2:]), Agent(context.Background(), o)))
 		case "conduct":
 			var o ConductOptions

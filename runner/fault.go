@@ -90,7 +90,7 @@ func faultOfRank(r Run, e protocol.ExitRecord) Fault {
 
 func ofMachine(cause string) bool {
 	says := func(err error) bool { return strings.Contains(cause, err.Error()) }
-	return strings.Contains(cause, fullDisk) || slices.ContainsFunc(machineErrors, says)
+	return strings.Contains(cause, fullDisk) || strings.HasPrefix(cause, "host") && strings.Contains(cause, hostLost) || slices.ContainsFunc(machineErrors, says)
 }
 
 // modest reports that the ranks were to need at most half of the machine's memory: when it runs out all the

@@ -2,7 +2,9 @@ package runner
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"time"
 
@@ -72,6 +74,14 @@ func writeResult(dir string, r Result) error { return putResult(dir, r, protocol
 
 // writeNewResult is writeResult for who is not alone: errors.Is(err, fs.ErrExist) where another one was faster.
 func writeNewResult(dir string, r Result) error { return putResult(dir, r, protocol.WriteNew) }
+
+// writeFirstResult is writeResult for the agents of several hosts: what another one wrote first stands.
+func writeFirstResult(dir string, r Result) error {
+	if err := writeNewResult(dir, r); !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}
 
 func putResult(dir string, r Result, write func(path string, data []byte) error) error {
 	r.Schema = Schema

@@ -2,7 +2,6 @@ package runner
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,9 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
-	"time"
 
 	"boost-tui/profiler/record"
 	"boost-tui/runner/protocol"
@@ -23,16 +20,12 @@ import (
 // leave behind how they ended. The zero value is all of a run.
 type Share struct {
 	Host, Hosts int
-	Address     string // IP address at which ranks of other hosts reach this one's
+	Address     string // IP address at which ranks of other hosts reach this one's; empty: it is found out
 	Name        string // what records call the host; empty: its own name
+	// Peer is a name or an address of another host of the run, by which the first one finds out which of its own addresses lead
+	// there; empty: it has to do without.
+	Peer string
 }
-
-const (
-	// meetPatience is how long agents wait until that of host 0 says where to meet.
-	meetPatience = time.Minute
-	// partPatience is how long after its own ranks the agent of host 0 waits for the others' accounts.
-	partPatience = 8 * time.Second
-)
 
 func (s Share) several() bool { return s.Hosts > 1 }
 
@@ -46,7 +39,7 @@ func (s Share) check(world int) error {
 	if s.Host < 0 || s.Host >= s.Hosts || s.Hosts > world {
 		return fmt.Errorf("host %d of %d, of a run of %d ranks", s.Host, s.Hosts, world)
 	}
-	if net.ParseIP(s.Address) == nil {
+	if s.Address != "" && net.ParseIP(s.Address) == nil {
 		return fmt.Errorf("host %d is to be reached at %q, which is no IP address", s.Host, clean(s.Address, 80))
 	}
 	return nil
@@ -54,8 +47,11 @@ func (s Share) check(world int) error {
 
 // args say the share to `boost-tui agent`.
 func (s Share) args() []string {
-	return []string{"--host", strconv.Itoa(s.Host), "--hosts", strconv.Itoa(s.Hosts), "--address", s.Address, "--host-name", s.Name}
+	return []string{"--host", strconv.Itoa(s.Host), "--hosts", strconv.Itoa(s.Hosts), "--address", s.Address, "--host-name", s.Name, "--peer", s.Peer}
 }
+
+// of is the share of another host.
+func (s Share) of(host int) Share { return Share{Host: host, Hosts: s.Hosts} }
 
 // ranks are the first rank of the share and the one behind its last.
 func (s Share) ranks(world int) (first, end int) {
@@ -68,8 +64,11 @@ func (s Share) ranks(world int) (first, end int) {
 // meeting is meet.json: what the agent of host 0 tells the others. It holds the run's secret and goes with the run's end.
 type meeting struct {
 	Schema     int    `json:"schema"`
-	Rendezvous string `json:"rendezvous"`
+	Rendezvous string `json:"rendezvous"` // of the ranks
+	Control    string `json:"control"`    // of the agents
 	Secret     string `json:"secret"`
+	// Incarnation tells the agents of one start of the run from those of another.
+	Incarnation string `json:"incarnation"`
 }
 
 func writeMeeting(dir string, m meeting) error {
@@ -91,7 +90,7 @@ func readMeeting(dir string) (m meeting, err error) {
 }
 
 func parseMeeting(data []byte) (m meeting, err error) {
-	if err := json.Unmarshal(data, &m); err != nil || m.Schema != Schema || m.Rendezvous == "" {
+	if err := json.Unmarshal(data, &m); err != nil || m.Schema != Schema || m.Rendezvous == "" || m.Control == "" {
 		return meeting{}, fmt.Errorf("%s is damaged or of another version", protocol.MeetFile)
 	}
 	return m, nil
@@ -100,7 +99,8 @@ func parseMeeting(data []byte) (m meeting, err error) {
 // part is part-N.json: how the ranks of a host ended, or why they never began.
 type part struct {
 	Schema int        `json:"schema"`
-	Cause  string     `json:"cause,omitempty"` // why none of them was started
+	Cause  string     `json:"cause,omitempty"`  // why none of them was started
+	Fenced string     `json:"fenced,omitempty"` // why their agent ended them without being told to
 	Ranks  []RankExit `json:"ranks"`
 }
 
@@ -126,146 +126,6 @@ func parsePart(data []byte) (p part, err error) {
 		}
 	}
 	return p, nil
-}
-
-// assist is the life of an agent on a host that is not the first.
-func (a *agent) assist(ctx context.Context) error {
-	ctx, stop := notify(ctx)
-	defer stop()
-	life, hangUp, err := listen(a.o.Foreground, a.o.Lifeline)
-	if err != nil {
-		return a.leavePart(err)
-	}
-	defer hangUp()
-	if a.meet, err = a.awaitMeeting(ctx, life); err != nil {
-		return a.leavePart(err)
-	}
-	if err := a.start(); err != nil {
-		return a.leavePart(err)
-	}
-	a.loop(ctx, life)
-	if a.meter != nil {
-		a.diskTrouble(a.meter.stop())
-	}
-	a.crew.close()
-	return a.leavePart(nil)
-}
-
-// awaitMeeting waits for the agent of host 0.
-func (a *agent) awaitMeeting(ctx context.Context, life <-chan string) (meeting, error) {
-	tick := time.NewTicker(watchEvery / 4)
-	defer tick.Stop()
-	late := time.After(meetPatience)
-	for {
-		m, err := readMeeting(a.dir)
-		if !errors.Is(err, fs.ErrNotExist) {
-			return m, err
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return m, errors.New(a.signalReason())
-		case reason, ok := <-life:
-			if ok {
-				return m, errors.New(reason)
-			}
-			life = nil
-		case <-late:
-			return m, fmt.Errorf("the agent of the first host has not said within %v where the ranks meet", meetPatience)
-		}
-	}
-}
-
-// leavePart writes down how the ranks of this host ended.
-func (a *agent) leavePart(cause error) error {
-	p := part{Schema: Schema, Ranks: slices.Clone(a.results)}
-	if cause != nil {
-		p.Cause = clean(cause.Error(), maxLineRunes)
-	}
-	data, err := json.Marshal(p)
-	if err != nil {
-		return err
-	}
-	err = record.Explain(protocol.WriteNew(protocol.PartPath(a.dir, a.o.Share.Host), append(data, '\n')))
-	return errors.Join(cause, a.saveAll(), err)
-}
-
-// firstGone is why ranks end that the agent of host 0 has left alone.
-const firstGone = "the agent of the run's first host has ended"
-
-// lookAtOthers ends the run when another host could not begin or a rank there has failed, and the ranks of this host when
-// the agent of host 0 has ended. Ranks that can talk to each other know already.
-func (a *agent) lookAtOthers() {
-	if !a.o.Share.several() {
-		return
-	}
-	if !a.o.Share.leads() {
-		_, err := readMeeting(a.dir)
-		if errors.Is(err, fs.ErrNotExist) || readInfo(a.dir, here(), time.Now()).State.Over() {
-			a.cancel(firstGone)
-		}
-		return
-	}
-	for host := 1; host < a.o.Share.Hosts; host++ {
-		if p, err := readPart(a.dir, host); err == nil && p.Cause != "" {
-			a.fail(fmt.Sprintf("host %d: %s", host, p.Cause))
-		}
-	}
-	exits, _ := readExits(a.dir) // one that cannot be read yet can be at the next look
-	for _, e := range exits {
-		if (e.Rank < a.crew.first || e.Rank >= a.crew.end) && !e.OK() {
-			a.fail("")
-		}
-	}
-}
-
-// gather adds the accounts of the other hosts to this one's. Where the run ends before its time, they are told to end
-// their ranks by the end of the meeting.
-func (a *agent) gather() error {
-	if !a.o.Share.several() {
-		return nil
-	}
-	if a.ending.state != "" {
-		if err := forgetMeeting(a.dir); err != nil {
-			return err
-		}
-	}
-	deadline := time.Now().Add(partPatience)
-	for host := 1; host < a.o.Share.Hosts; host++ {
-		p, err := readPart(a.dir, host)
-		for errors.Is(err, fs.ErrNotExist) && time.Now().Before(deadline) {
-			time.Sleep(watchEvery / 4)
-			p, err = readPart(a.dir, host)
-		}
-		if err != nil {
-			share := Share{Host: host, Hosts: a.o.Share.Hosts}
-			first, _ := share.ranks(a.run.World())
-			a.ended = append(a.ended, protocol.ExitRecord{Rank: first, Code: -1, TSNanos: time.Now().UnixNano(),
-				Cause: fmt.Sprintf("the agent of its host (number %d of %d) ended without a word: %v", host+1, a.o.Share.Hosts, err)})
-			continue
-		}
-		first, end := Share{Host: host, Hosts: a.o.Share.Hosts}.ranks(a.run.World())
-		for _, r := range p.Ranks {
-			if r.Rank >= first && r.Rank < end {
-				a.add(r)
-			}
-		}
-	}
-	return forgetMeeting(a.dir)
-}
-
-// add takes note of the end of a rank on another host.
-func (a *agent) add(r RankExit) {
-	a.results = append(a.results, r)
-	if r.Code == 0 && r.Signal == "" || r.Code == protocol.CodeCancelled && a.ending.state == Cancelled {
-		return
-	}
-	rec, err := protocol.ReadExit(a.dir, r.Rank)
-	if err != nil {
-		rec = protocol.ExitRecord{Rank: r.Rank, Secondary: true}
-	}
-	rec.Code, rec.Signal = r.Code, cmp.Or(r.Signal, rec.Signal)
-	a.ended = append(a.ended, rec)
 }
 
 // hostName is what records call this host.

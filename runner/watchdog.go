@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"boost-tui/profiler/flight"
+	"boost-tui/runner/protocol"
 )
 
 // How long a rank may wait in one collective for the others (CUDA.md §2): in the first step they load, compile and tune.
@@ -13,80 +14,133 @@ const (
 	firstStall = 10 * time.Minute
 	laterStall = 2 * time.Minute
 	dogEvery   = time.Second
+	// oldBoard is the age from which on what another host said about its ranks says nothing any more.
+	oldBoard = 5 * time.Second
 )
+
+// standing is where a rank stands, as its agent sees it: also what agents tell each other of their ranks.
+type standing struct {
+	Rank    int    `json:"rank"`
+	Step    int    `json:"step"`
+	Seq     uint64 `json:"seq"`               // of what it does; another one is another operation
+	What    string `json:"what,omitempty"`    // operation, and whether it waits in it
+	Label   string `json:"label,omitempty"`   // operation
+	Waits   bool   `json:"waits,omitempty"`   // for other ranks
+	Stopped bool   `json:"stopped,omitempty"` // SIGSTOP, a debugger
+	Ended   bool   `json:"ended,omitempty"`
+}
+
+// checkBoard refuses what no agent would say.
+func checkBoard(board []standing) error {
+	for i := range board {
+		s := &board[i]
+		if s.Rank < 0 || s.Rank >= protocol.MaxRanks || s.Step < 0 {
+			return fmt.Errorf("it is about rank %d at step %d", s.Rank, s.Step)
+		}
+		s.What, s.Label = clean(s.What, 120), clean(s.Label, 120)
+	}
+	return nil
+}
+
+// standings are where the ranks of this host stand. Of a rank whose board cannot be read nothing is known but that it is there.
+func (c *crew) standings() []standing {
+	all := make([]standing, len(c.ranks))
+	for i, r := range c.ranks {
+		s := standing{Rank: r.index, Ended: r.ended}
+		if n, err := c.board.Read(c.slot(r)); err == nil {
+			s.Step, s.Seq, s.Waits = n.Step, n.Seq, n.State == flight.Waiting && !r.ended
+			s.What, s.Label = n.String(), n.Label.String()
+			s.Stopped = r.stopped()
+		}
+		all[i] = s
+	}
+	return all
+}
+
+// standings are those of the ranks of all hosts that are heard of.
+func (a *agent) standings() []standing {
+	all := a.crew.standings()
+	if a.others == nil {
+		return all
+	}
+	for i := range a.others.hosts {
+		if h := &a.others.hosts[i]; h.part == nil && time.Since(h.at) < oldBoard {
+			all = append(all, h.board...)
+		}
+	}
+	return all
+}
 
 // watchdog ages the collectives in which ranks stand, so that a peer that is stopped, or hangs, ends the run
 // with a name instead of holding it for ever. Its zero value is ready.
 type watchdog struct {
 	looked time.Time
-	stands []stand // by local rank
+	stands map[int]stand // by rank
 }
 
 // stand is a collective that a rank was seen to wait in.
 type stand struct {
 	step  int
 	seq   uint64
-	since time.Time // zero: it does not wait
+	since time.Time
 }
 
-// look reads the board, at most once a second, and names the ranks that others wait for too long; empty: none.
-func (w *watchdog) look(c *crew, now time.Time) string {
+// look asks where the ranks stand, at most once a second, and names the ranks that others wait for too long; empty: none.
+func (w *watchdog) look(standings func() []standing, now time.Time) string {
 	if now.Sub(w.looked) < dogEvery {
 		return ""
 	}
 	w.looked = now
-	if w.stands == nil {
-		w.stands = make([]stand, len(c.ranks))
-	}
-	notes := make([]flight.Note, len(c.ranks))
-	oldest := -1
-	for i, r := range c.ranks {
-		var err error
-		if notes[i], err = c.board.Read(c.slot(r)); err != nil || r.ended || notes[i].State != flight.Waiting {
-			w.stands[i] = stand{}
+	all := standings()
+	old, oldest := w.stands, -1
+	w.stands = make(map[int]stand, len(all))
+	for i, s := range all {
+		if !s.Waits {
 			continue
 		}
-		n, s := notes[i], &w.stands[i]
-		if s.since.IsZero() || s.step != n.Step || s.seq != n.Seq {
-			*s = stand{n.Step, n.Seq, now}
+		at, known := old[s.Rank]
+		if !known || at.step != s.Step || at.seq != s.Seq {
+			at = stand{s.Step, s.Seq, now}
 		}
-		if oldest < 0 || s.since.Before(w.stands[oldest].since) {
+		w.stands[s.Rank] = at
+		if oldest < 0 || at.since.Before(w.stands[all[oldest].Rank].since) {
 			oldest = i
 		}
 	}
 	if oldest < 0 {
 		return ""
 	}
-	limit, age := laterStall, now.Sub(w.stands[oldest].since)
-	if notes[oldest].Step <= 1 {
+	waiter := all[oldest]
+	limit, age := laterStall, now.Sub(w.stands[waiter.Rank].since)
+	if waiter.Step <= 1 {
 		limit = firstStall
 	}
 	if age <= limit {
 		return ""
 	}
-	if c.ranks[oldest].stopped() { // whoever is stopped itself waits for nobody
-		w.stands[oldest].since = now
+	if waiter.Stopped { // whoever is stopped itself waits for nobody
+		w.stands[waiter.Rank] = stand{waiter.Step, waiter.Seq, now}
 		return ""
 	}
-	return overdue(c, notes, oldest, age)
+	return overdue(all, oldest, age)
 }
 
 // overdue says who waits for whom.
-func overdue(c *crew, notes []flight.Note, waiter int, age time.Duration) string {
+func overdue(all []standing, oldest int, age time.Duration) string {
+	waiter := all[oldest]
 	var late []string
-	for i, r := range c.ranks {
-		n := notes[i]
+	for i, s := range all {
 		switch {
-		case r.ended || i == waiter || n.State == flight.Waiting && n.Label == notes[waiter].Label && n.Step == notes[waiter].Step && !r.stopped():
-		case r.stopped():
-			late = append(late, fmt.Sprintf("rank %d, which is stopped (SIGSTOP)", r.index))
+		case s.Ended || i == oldest || s.Waits && s.Label == waiter.Label && s.Step == waiter.Step && !s.Stopped:
+		case s.Stopped:
+			late = append(late, fmt.Sprintf("rank %d, which is stopped (SIGSTOP)", s.Rank))
 		default:
-			late = append(late, fmt.Sprintf("rank %d, which is at step %d, %s", r.index, n.Step, n))
+			late = append(late, fmt.Sprintf("rank %d, which is at step %d, %s", s.Rank, s.Step, s.What))
 		}
 	}
 	whom := "the others, who wait as well"
 	if len(late) > 0 {
 		whom = strings.Join(late[:min(len(late), 4)], "; ")
 	}
-	return fmt.Sprintf("rank %d has waited %s at step %d in %s for %s", c.ranks[waiter].index, age.Round(time.Second), notes[waiter].Step, notes[waiter].Label, whom)
+	return fmt.Sprintf("rank %d has waited %s at step %d in %s for %s", waiter.Rank, age.Round(time.Second), waiter.Step, waiter.Label, whom)
 }

@@ -37,14 +37,15 @@ func newAgent(a *app) *cobra.Command {
 	cmd.Flags().BoolVar(&o.Foreground, "foreground", false, "the end of stdin ends the run")
 	cmd.Flags().IntVar(&o.Share.Host, "host", 0, "number of this host among those of the run")
 	cmd.Flags().IntVar(&o.Share.Hosts, "hosts", 1, "how many hosts the run's ranks are on")
-	cmd.Flags().StringVar(&o.Share.Address, "address", "", "IP address at which ranks of other hosts reach this one's")
+	cmd.Flags().StringVar(&o.Share.Address, "address", "", "IP address at which ranks of other hosts reach this one's; empty: it is found out")
 	cmd.Flags().BoolVar(&task, "slurm", false, "this is a task of a step of Slurm's, which says all of that")
 	cmd.Flags().StringVar(&o.Share.Name, "host-name", "", "what records call this host")
+	cmd.Flags().StringVar(&o.Share.Peer, "peer", "", "name or address of another host of the run")
 	return cmd
 }
 
 func newConduct(a *app) *cobra.Command {
-	o := runner.ConductOptions{Checkpoint: latestCheckpoint}
+	o := runner.ConductOptions{Checkpoint: latestCheckpoint, Join: checkpoint.Join}
 	cmd := &cobra.Command{
 		Use: "conduct", Short: "Stand over the agents of a run", Hidden: true, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -25,7 +25,8 @@ type Client struct {
 	link  *link // nil: between two
 	said  []Message
 	heard time.Time
-	bye   bool // one side has said it
+	broke time.Time // when the last connection ended
+	bye   bool      // one side has said it
 }
 
 // Dial connects to the leader, and tries for as long as the context lasts or until it is refused.
@@ -81,7 +82,7 @@ func (c *Client) follow(l *link) {
 	for {
 		_ = l.run(c.take) // why it ended shows in what happens next
 		c.mu.Lock()
-		c.link = nil
+		c.link, c.broke = nil, time.Now()
 		over, until := c.bye, c.heard.Add(c.o.Silence)
 		c.mu.Unlock()
 		if over || c.ctx.Err() != nil {
@@ -134,18 +135,30 @@ func (c *Client) watch() {
 		}
 		c.mu.Lock()
 		if gap > 2*c.o.beat() { // what came meanwhile has not been read
-			c.heard = c.heard.Add(gap)
+			c.heard, c.broke = c.heard.Add(gap), c.broke.Add(gap)
 		}
 		silent, over := time.Since(c.heard), c.bye
+		why := lostFor(silent, c.o.Silence, c.link == nil && time.Since(c.broke) > brokenPatience)
 		c.mu.Unlock()
 		if over {
 			return
 		}
-		if silent > c.o.Silence {
-			c.tell(Event{What: Lost, For: silent, Why: fmt.Sprintf("nothing was heard of it for %v", silent.Round(100*time.Millisecond))})
+		if why != "" {
+			c.tell(Event{What: Lost, For: silent, Why: why})
 			return
 		}
 	}
+}
+
+// lostFor says why the other side is lost; empty: it is not.
+func lostFor(silent, limit time.Duration, broken bool) string {
+	switch {
+	case silent > limit:
+		return fmt.Sprintf("nothing was heard of it for %v", silent.Round(100*time.Millisecond))
+	case broken:
+		return EndedWithoutWord
+	}
+	return ""
 }
 
 // tell hands out an event, unless nobody wants them any more.

@@ -105,6 +105,9 @@ type Event struct {
 	For     time.Duration // of Lost and Stopped: how long nothing was heard, or this side stood still
 }
 
+// EndedWithoutWord is why a host is lost whose connection ended and did not come back: its agent was killed, or crashed.
+const EndedWithoutWord = "its agent ended without a word"
+
 // Offset is how far another host's clock is ahead of this one's.
 type Offset struct {
 	Offset, Error time.Duration // Error: half of the shortest round trip

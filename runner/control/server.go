@@ -28,14 +28,13 @@ type Server struct {
 
 // guest is another host as the leader knows it.
 type guest struct {
-	clock  clock
-	link   *link // nil: it is not connected
-	came   bool
-	heard  time.Time // or since when it was expected
-	broke  time.Time // when its last connection ended
-	left   bool
-	lost   bool
-	joined int // connections so far
+	clock clock
+	link  *link // nil: it is not connected
+	came  bool
+	heard time.Time // or since when it was expected
+	broke time.Time // when its last connection ended
+	left  bool
+	lost  bool
 }
 
 // Serve waits for the other hosts on the listener, which is the server's from here on.
@@ -213,12 +212,8 @@ func (s *Server) judge(g *guest) string {
 		return fmt.Sprintf("its agent has not come within %v", s.o.Join)
 	case !g.came:
 		return ""
-	case silent > s.o.Silence:
-		return fmt.Sprintf("nothing was heard of it for %v", silent.Round(100*time.Millisecond))
-	case g.link == nil && time.Since(g.broke) > brokenPatience:
-		return "its agent ended without a word"
 	}
-	return ""
+	return lostFor(silent, s.o.Silence, g.link == nil && time.Since(g.broke) > brokenPatience)
 }
 
 // tell hands out an event, unless nobody wants them any more.

@@ -1,0 +1,339 @@
+package runner
+
+import (
+	"cmp"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"boost-tui/internal/wallclock"
+	"boost-tui/profiler/record"
+	"boost-tui/runner/control"
+	"boost-tui/runner/protocol"
+)
+
+const (
+	// meetPatience is how long agents wait for each other at the start.
+	meetPatience = time.Minute
+	// partPatience is how long after a run was ended, and its last rank here, the agent of host 0 waits for the others' accounts.
+	partPatience = 8 * time.Second
+	// suspicion is the silence from which on a host may be the reason of whatever fails meanwhile.
+	suspicion = 2500 * time.Millisecond
+	// hostsEvery is how often hosts.json is written anew at most, while the clocks become known better.
+	hostsEvery = 5 * time.Second
+	// hostLost stands in the cause of a run that lost a host.
+	hostLost = " was lost: "
+)
+
+// others is what the agent of host 0 knows about the other hosts.
+type others struct {
+	server *control.Server
+	hosts  []other // by number; the first is this one and stays empty
+	// suspects are those that were silent when the first thing failed.
+	suspects []int
+	lost     []int // in the order noticed
+	named    int   // hosts that have said who they are
+	limit    time.Time
+	looked   time.Time
+	written  time.Time     // hosts.json, most recently
+	error    time.Duration // of the offset known worst in it
+}
+
+// other is another host.
+type other struct {
+	greeting
+	part  *part // nil: its ranks run
+	exits map[int]protocol.ExitRecord
+	lost  string // why; empty: it is not
+	board []standing
+	at    time.Time // of the board, by this host's monotonic clock
+}
+
+// called is what records call a host.
+func (o *others) called(host int) string {
+	return cmp.Or(clean(o.hosts[host].Name, 64), fmt.Sprintf("number %d of %d", host+1, len(o.hosts)))
+}
+
+// open reports whether a host still owes its account.
+func (o *others) open() bool {
+	if o == nil {
+		return false
+	}
+	for host := range o.hosts {
+		if h := &o.hosts[host]; host > 0 && h.part == nil && h.lost == "" {
+			return true
+		}
+	}
+	return false
+}
+
+// worst is the error of the clock's offset that is known worst.
+func (o *others) worst() (worst time.Duration) {
+	for host := 1; host < len(o.hosts); host++ {
+		if ahead := o.server.Offset(host); ahead.Known {
+			worst = max(worst, ahead.Error)
+		} else {
+			worst = time.Hour
+		}
+	}
+	return worst
+}
+
+// events is nil where there is nobody to hear of.
+func (o *others) events() <-chan control.Event {
+	if o == nil {
+		return nil
+	}
+	return o.server.Events()
+}
+
+// gatherOthers opens the channel to the agents of the other hosts. They learn of it by meet.json, once the ranks have a place to meet.
+func (a *agent) gatherOthers() error {
+	s := a.o.Share
+	var secret [32]byte
+	var incarnation [8]byte
+	if _, err := rand.Read(secret[:]); err != nil {
+		return fmt.Errorf("secret of the run: %w", err)
+	}
+	if _, err := rand.Read(incarnation[:]); err != nil {
+		return fmt.Errorf("secret of the run: %w", err)
+	}
+	a.meet = meeting{Secret: hex.EncodeToString(secret[:]), Incarnation: hex.EncodeToString(incarnation[:])}
+	ln, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.ParseIP(s.Address)})
+	if err != nil {
+		return fmt.Errorf("socket that the agents meet at: %w", err)
+	}
+	a.meet.Control = ln.Addr().String()
+	server, err := control.Serve(ln, a.channel())
+	if err != nil {
+		return errors.Join(err, ln.Close())
+	}
+	a.others = &others{server: server, hosts: make([]other, s.Hosts)}
+	for host := range a.others.hosts {
+		if host < len(a.run.Hosts) {
+			a.others.hosts[host].Name = a.run.Hosts[host] // until it says so itself
+		}
+	}
+	a.others.hosts[0].greeting = greeting{Name: a.hostName(), Address: s.Address}
+	return nil
+}
+
+// channel is what both ends of the agents' channel agree on.
+func (a *agent) channel() control.Options {
+	s := a.o.Share
+	return control.Options{Secret: a.meet.Secret, Version: a.o.Version, Incarnation: a.meet.Incarnation, Host: s.Host, Hosts: s.Hosts,
+		Silence: a.silence(), Join: meetPatience, Local: s.Address, Now: wallclock.Now}
+}
+
+// silence is how long a host may say nothing before it is lost.
+func (a *agent) silence() time.Duration {
+	return time.Duration(max(a.run.Experiment.Where.HeartbeatTimeout, leastSilence)) * time.Second
+}
+
+// leastSilence keeps a damaged run.json from making hosts lose each other at once; in seconds.
+const leastSilence = 3
+
+// heardOf takes note of what happened on another host.
+func (a *agent) heardOf(e control.Event) {
+	h := &a.others.hosts[e.Host]
+	switch e.What {
+	case control.Said:
+		if err := a.told(e.Host, h, e.Message); err != nil {
+			a.note(record.EventNote, "agents", clean(err.Error(), maxLineRunes), nil)
+		}
+	case control.Left:
+		if h.part == nil {
+			h.part = &part{Cause: "its agent left without an account of its ranks"}
+			a.fail(fmt.Sprintf("host %s: %s", a.others.called(e.Host), h.part.Cause))
+		}
+	case control.Lost:
+		h.lost = e.Why
+		a.others.lost = append(a.others.lost, e.Host)
+		cause := "host " + a.others.called(e.Host) + hostLost + e.Why
+		a.note(record.EventAlert, "host_lost", cause, nil)
+		a.fail(cause)
+	case control.Stopped:
+		a.fence(fmt.Sprintf("host %s, which leads the run, stood still for %v", a.hostName(), e.For.Round(time.Second)))
+	}
+}
+
+// told takes in what another agent says.
+func (a *agent) told(host int, h *other, m control.Message) error {
+	share := a.o.Share.of(host)
+	switch m.Kind {
+	case wordHello:
+		g, err := parse(m, greeting.check)
+		if err != nil {
+			return err
+		}
+		if h.Address == "" {
+			a.others.named++
+		}
+		h.greeting = greeting{clean(g.Name, 64), g.Address}
+		return a.writeHosts()
+	case wordExit:
+		rec, err := parse(m, share.checkExit(a.run.World()))
+		if err != nil {
+			return err
+		}
+		if _, known := h.exits[rec.Rank]; known {
+			return nil // said again after a break
+		}
+		if h.exits == nil {
+			h.exits = map[int]protocol.ExitRecord{}
+		}
+		h.exits[rec.Rank] = rec
+		a.note(record.EventAlert, "rank_ended", describe(rec), &rec.Rank)
+		a.fail("")
+	case wordPart:
+		p, err := parse(m, share.checkPart(a.run.World()))
+		if err != nil {
+			return err
+		}
+		h.part = &p
+		if cause := cmp.Or(p.Cause, p.Fenced); cause != "" {
+			a.fail(fmt.Sprintf("host %s: %s", a.others.called(host), clean(cause, maxLineRunes)))
+		}
+	case wordAsk:
+		w, err := parse(m, func(ask) error { return nil })
+		if err != nil {
+			return err
+		}
+		a.cancel(cmp.Or(clean(w.Reason, 200), agentTold))
+	case wordBoard:
+		board, err := parse(m, checkBoard)
+		if err != nil {
+			return err
+		}
+		h.board, h.at = board, time.Now()
+	}
+	return nil
+}
+
+// lookAtOthers tells the agent of the first host where the ranks are; on the first host, it ends the wait for accounts that do not
+// come, and the ranks when the other hosts have written this one off.
+func (a *agent) lookAtOthers() {
+	a.showBoard()
+	o := a.others
+	if o == nil {
+		return
+	}
+	if a.fenced == "" && time.Since(o.looked) >= dogEvery {
+		if o.looked = time.Now(); resultThere(a.dir) {
+			a.fence("the other hosts took this one for lost and wrote how the run ended")
+		}
+	}
+	if time.Since(o.written) > hostsEvery && o.worst() < o.error/2 {
+		a.diskTrouble(a.writeHosts())
+	}
+	if a.left > 0 || a.ending.state == "" || !o.open() {
+		o.limit = time.Time{}
+		return
+	}
+	now := time.Now()
+	if o.limit.IsZero() {
+		o.limit = now.Add(partPatience)
+	}
+	waits := now.Before(o.limit) || len(o.server.Silent(suspicion)) > 0 || saving(a.dir) && now.Before(a.ending.until)
+	if waits && a.fenced == "" {
+		return
+	}
+	for host := range o.hosts {
+		if h := &o.hosts[host]; host > 0 && h.part == nil && h.lost == "" {
+			h.lost = fmt.Sprintf("its agent has not said within %v how its ranks ended", partPatience)
+		}
+	}
+}
+
+// suspect notes which hosts are silent when the first thing fails: what fails may be their fault.
+func (a *agent) suspect() {
+	if a.others != nil && a.others.suspects == nil {
+		a.others.suspects = append([]int{}, a.others.server.Silent(suspicion)...)
+	}
+}
+
+// settled adds the accounts of the other hosts to this one's, and lets them go.
+func (a *agent) settled() error {
+	if a.others == nil {
+		return nil
+	}
+	for host := range a.others.hosts {
+		if host > 0 {
+			a.addPart(host, &a.others.hosts[host])
+		}
+	}
+	return errors.Join(a.writeHosts(), forgetMeeting(a.dir), a.others.server.Close())
+}
+
+// addPart adds the ends of a host's ranks.
+func (a *agent) addPart(host int, h *other) {
+	p := h.part
+	if p == nil { // it was lost; where it reaches the file system it may have left word there
+		left, err := readPart(a.dir, host)
+		if err != nil || a.o.Share.of(host).checkPart(a.run.World())(left) != nil {
+			return
+		}
+		p = &left
+	}
+	ahead := a.others.server.Offset(host)
+	for _, r := range p.Ranks {
+		a.results = append(a.results, r)
+		if r.Code == 0 && r.Signal == "" || r.Code == protocol.CodeCancelled && a.ending.state == Cancelled {
+			continue
+		}
+		rec, ok := h.exits[r.Rank]
+		if !ok {
+			var err error
+			if rec, err = protocol.ReadExit(a.dir, r.Rank); err != nil {
+				rec = protocol.ExitRecord{Rank: r.Rank, Secondary: true}
+			}
+		}
+		rec.Code, rec.Signal = r.Code, cmp.Or(r.Signal, rec.Signal)
+		if ahead.Known { // which rank was the first is decided by one clock
+			rec.TSNanos -= ahead.Offset.Nanoseconds()
+		}
+		a.ended = append(a.ended, rec)
+	}
+}
+
+// lostHosts is why a run failed that lost hosts, and their names; the cause is empty where it lost none, or where they were lost
+// in an end that began for another reason.
+func (a *agent) lostHosts() (cause string, names []string) {
+	if a.others == nil || len(a.others.lost) == 0 {
+		return "", nil
+	}
+	first := a.others.lost[0]
+	why := strings.Contains(a.ending.cause, hostLost)
+	for _, host := range a.others.lost {
+		names = append(names, a.others.called(host))
+		if slices.Contains(a.others.suspects, host) && !why {
+			first, why = host, true
+		}
+	}
+	if !why {
+		return "", names
+	}
+	what := "host " + a.others.called(first)
+	if len(names) > 1 {
+		what = "hosts " + strings.Join(names[:min(len(names), 8)], ", ")
+	}
+	cause = what + hostLost + a.others.hosts[first].lost
+	if len(names) > 1 && len(names) == len(a.others.hosts)-1 {
+		cause += "; or " + a.hostName() + ", which leads the run, is cut off from them"
+	}
+	return cause, names
+}
+
+// resultThere reports whether somebody has written the result already.
+func resultThere(dir string) bool {
+	_, err := os.Lstat(filepath.Join(dir, protocol.ResultFile))
+	return !errors.Is(err, fs.ErrNotExist) && err == nil
+}
