@@ -1,14 +1,16 @@
 package runner
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
+	"boost-tui/internal/regular"
 	"boost-tui/internal/wallclock"
 	"boost-tui/runner/protocol"
+
+	"golang.org/x/sys/unix"
 )
 
 // wallNow is the time of day as records bear it.
@@ -19,35 +21,37 @@ func wallNanos() int64 { return wallclock.UnixNano() }
 // Whether a heart still beats is judged by the clock of the file system that it beats on, and never by comparing those of
 // two hosts, which may be minutes apart: the time of a file that is written now is compared with that of the heartbeat.
 
-// probePrefix begins the names of files that are written to learn what time a file system has.
+// probePrefix begins the names of the files, one of each user in a folder of runs, that are touched to learn what time a file
+// system has.
 const probePrefix = ".time-"
 
-// fileTime is the time that the file system of a folder gives to what is written now; false: it cannot be learnt, because this
-// user may not write there, or nothing can be written.
+// fileTime is the time that the file system gives to what changes now in the folder of a run; false: it cannot be learnt, because
+// this user may not write to the folder of runs, or nothing can be written.
 func fileTime(dir string) (time.Time, bool) {
-	var b [6]byte
-	if _, err := rand.Read(b[:]); err != nil {
-		return time.Time{}, false
-	}
-	path := filepath.Join(dir, probePrefix+hex.EncodeToString(b[:]))
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, protocol.FileMode)
+	path := filepath.Join(filepath.Dir(dir), probePrefix+strconv.Itoa(os.Geteuid()))
+	f, err := regular.OpenFile(path, os.O_WRONLY|os.O_CREATE, protocol.FileMode)
 	if err != nil {
 		return time.Time{}, false
 	}
-	defer os.Remove(path)
+	defer f.Close()
+	// Touched, and not with a time of ours: a file server uses its own then, as it does for a heartbeat.
+	now := []unix.Timespec{{Nsec: unix.UTIME_NOW}, {Nsec: unix.UTIME_NOW}}
+	if err := unix.UtimesNanoAt(unix.AT_FDCWD, path, now, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return time.Time{}, false
+	}
 	st, err := f.Stat()
-	if f.Close() != nil || err != nil {
+	if err != nil {
 		return time.Time{}, false
 	}
 	return st.ModTime(), true
 }
 
 // fileNow is fileTime, or where that cannot be learnt the time of this host.
-func fileNow(dir string) time.Time {
+func fileNow(dir string, here time.Time) time.Time {
 	if at, ok := fileTime(dir); ok {
 		return at
 	}
-	return time.Now()
+	return here
 }
 
 // staleness watches one heart. What it has seen change on its own clock needs no other.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"time"
 
 	"boost-tui/experiment"
 	"boost-tui/runner/protocol"
@@ -172,14 +173,22 @@ func (c *conduct) begin(ctx context.Context, by conductor, j conductJob) (Agents
 		agents, err := by.start(ctx, j)
 		done <- started{agents, err}
 	}()
-	select {
-	case s := <-done:
-		return s.agents, s.err
-	case reason, ok := <-c.life:
-		c.life = nil
-		if !ok {
-			s := <-done
+	tick := time.NewTicker(meterEvery)
+	defer tick.Stop()
+	for n := 1; ; n++ {
+		reason, ended := "", false
+		select {
+		case s := <-done:
 			return s.agents, s.err
+		case reason, ended = <-c.life:
+			c.life = nil
+		case <-tick.C:
+			if reason, ended = cancelRequest(j.Dir); !takenOn(j.Dir) {
+				_ = beat(j.Dir, n) // a sign of life while hosts are made ready; the next one may succeed
+			}
+		}
+		if !ended {
+			continue
 		}
 		cancel(errors.New(reason))
 		s := <-done

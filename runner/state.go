@@ -100,7 +100,10 @@ func (in *Info) judgeUnstarted(me Process, now time.Time) {
 		in.State, in.Cause = Lost, "it was never started: the program that launched it is gone"
 	default:
 		in.State, in.Cause = Pending, in.waitsFor()
-		if st, err := os.Stat(filepath.Join(in.Dir, protocol.RunFile)); err != nil || now.Sub(st.ModTime()) > staleAfter {
+		if age, ok := heartbeatAge(in.Dir, now); ok && age < staleAfter {
+			return // somebody prepares its hosts
+		}
+		if st, err := os.Stat(filepath.Join(in.Dir, protocol.RunFile)); err != nil || fileNow(in.Dir, now).Sub(st.ModTime()) > staleAfter {
 			in.State, in.Cause = Lost, "it was never started"
 		}
 	}
@@ -137,13 +140,14 @@ func (in *Info) judgeAbandoned(why string) {
 	}
 }
 
-// heartbeatAge is negative where the clocks of two hosts disagree; that counts as fresh.
+// heartbeatAge is how old the last sign of life is by the clock of the file system, or by this host's where that cannot be
+// learnt. What is newer than now counts as fresh.
 func heartbeatAge(dir string, now time.Time) (time.Duration, bool) {
 	st, err := os.Stat(filepath.Join(dir, protocol.HeartbeatFile))
 	if err != nil {
 		return 0, false
 	}
-	return now.Sub(st.ModTime()), true
+	return fileNow(dir, now).Sub(st.ModTime()), true
 }
 
 // agentFile is agent.json.
