@@ -150,6 +150,11 @@ func (c *cache) encode(root string) []byte {
 		data = append(append(data, id...), sum[:]...)
 		data = append(binary.LittleEndian.AppendUint32(data, uint32(len(one))), one...)
 	}
+	return sealed(data)
+}
+
+// sealed is the file with its checksum.
+func sealed(data []byte) []byte {
 	return binary.LittleEndian.AppendUint32(data, crc32.Checksum(data, castagnoli))
 }
 

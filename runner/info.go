@@ -71,8 +71,10 @@ func Read(dir string) (Info, error) {
 
 // List describes all runs, oldest first, archived ones too. What cannot be read is in the Info's Err and, for callers that
 // only count, in the errors; the list goes on behind it. Links out of the store are no runs, and in the errors alone.
-func (s *Store) List(ctx context.Context) ([]Info, []error) {
-	l, err := s.look(time.Now())
+func (s *Store) List(ctx context.Context) ([]Info, []error) { return s.list(ctx, time.Now()) }
+
+func (s *Store) list(ctx context.Context, now time.Time) ([]Info, []error) {
+	l, err := s.look(now)
 	if err != nil {
 		return nil, []error{err}
 	}
