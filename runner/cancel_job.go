@@ -45,3 +45,20 @@ func cancelJob(ctx context.Context, s *Store, in Info, f jobFile) (Info, error) 
 		}
 	}
 }
+
+// conductGone is why a run in front ends whose conductor died: nobody would end its job with it any more.
+const conductGone = "the process that stood over its agents was killed"
+
+// endOrphan ends the job of a run in front whose conductor died.
+func (h *Handle) endOrphan() {
+	f, own := ownJob(h.Dir)
+	if in, err := h.look(); !own || err != nil || in.State.Over() {
+		return
+	}
+	if _, asked := cancelRequest(h.Dir); !asked {
+		_ = requestCancel(h.Dir, conductGone) // if it cannot be written, the job ends by itself when it misses this program
+	}
+	if _, err := readAgent(h.Dir); errors.Is(err, fs.ErrNotExist) {
+		_ = endJob(&slurm.Client{}, f)
+	}
+}

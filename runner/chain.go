@@ -52,6 +52,9 @@ func (h *Handle) outlived(ctx context.Context) error {
 		return nil
 	}
 	handed := h.err == nil && !h.Run.Foreground
+	if h.err != nil && h.Run.Foreground {
+		h.endOrphan()
+	}
 	tick := time.NewTicker(outliveEvery)
 	defer tick.Stop()
 	for limit := time.Now().Add(outlivePatience); handed || time.Now().Before(limit); {

@@ -18,6 +18,8 @@ import (
 	"boost-tui/internal/regular"
 	"boost-tui/runner/protocol"
 	"boost-tui/runner/slurm"
+
+	"golang.org/x/sys/unix"
 )
 
 // stepLate is how long a step may take to end after the run's result is there: then a node of it is lost, of which Slurm
@@ -254,7 +256,18 @@ func (s *step) Wait() error {
 	if why := s.ledNoMore(); why != "" {
 		err = errors.New(why)
 	} else if err != nil {
-		err = fmt.Errorf("srun: %w", err)
+		err = srunEnded(err)
 	}
 	return errors.Join(err, s.said.log.Close())
+}
+
+// srunEnded says how srun ended. Its exit code says little: the agents know better, where one is left.
+func srunEnded(err error) error {
+	var exit *exec.ExitError
+	if st, ok := syscall.WaitStatus(0), errors.As(err, &exit); ok {
+		if st, ok = exit.Sys().(syscall.WaitStatus); ok && st.Signaled() {
+			return fmt.Errorf("srun, which had started its agents, was ended by %s", unix.SignalName(st.Signal()))
+		}
+	}
+	return fmt.Errorf("srun, which had started its agents: %w", err)
 }

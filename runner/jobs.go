@@ -253,11 +253,14 @@ func jobIsOver(dir string) bool {
 	return err == nil && j.Over()
 }
 
+// ofJob reports that a run was cancelled because of its job, and not by its user.
+func ofJob(cause string) bool {
+	return strings.HasPrefix(cause, limitNear) || strings.HasPrefix(cause, jobOver) && !strings.Contains(cause, "was cancelled")
+}
+
 // faultOfJob judges a run that ended with its job by what was written down about it; NoFault: it did not.
 func faultOfJob(state State, cause string) Fault {
 	switch {
-	case strings.HasPrefix(cause, limitNear):
-		return MachineFault
 	case state == Failed && strings.HasPrefix(cause, jobOver) && strings.Contains(cause, "exit code"):
 		return ConfigurationFault // its script, which the user's lines are in
 	case state == Failed && strings.HasPrefix(cause, jobOver) && strings.Contains(cause, "more memory than it had asked for"):

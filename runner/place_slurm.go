@@ -2,10 +2,12 @@ package runner
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"net"
 	"os"
+	"time"
 
 	"boost-tui/experiment"
 	"boost-tui/runner/slurm"
@@ -55,6 +57,29 @@ func reachedAt(n int, hosts []string) (string, error) {
 		return "", fmt.Errorf("the way to host %s is none to another machine: say --interface", clean(other, 80))
 	}
 	return at.IP.String(), nil
+}
+
+// toldPatience is how long an agent that Slurm ends asks why: its time is short (KillWait).
+const toldPatience = 2 * time.Second
+
+// whoTold is a cause made more exact where it is only known that a signal came: Slurm may know who sent it, and why.
+func whoTold(cause string) string {
+	a, inside := slurm.Inside(os.Getenv)
+	if !inside || cause != agentTold {
+		return cause
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), toldPatience)
+	defer cancel()
+	j, err := (&slurm.Client{}).Past(ctx, a.Job)
+	switch {
+	case err != nil || j.Vanished:
+		return cause
+	case j.State == slurm.Completing && j.Exit.Signal > 0, j.State == slurm.Completing && j.Exit.Code > 0:
+		j.State = slurm.Failed // it is on its way there
+	case !j.Over():
+		return cause
+	}
+	return jobSays(j)
 }
 
 // CheckPlace says why runs cannot be started at a place, and what to do, before one is made.
