@@ -67,10 +67,10 @@ func endJob(c *slurm.Client, f jobFile) error {
 	return c.Cancel(context.Background(), f.Ref) // it has a deadline of its own
 }
 
-// jobEnded says how the job of a run ended that left no result.
-type jobEnded struct{ job slurm.Job }
+// endTold says for which cause agents ended, where the scheduler that started them knows it.
+type endTold struct{ cause string }
 
-func (e *jobEnded) Error() string { return jobSays(e.job) }
+func (e *endTold) Error() string { return e.cause }
 
 // jobSays is the end of a job in a sentence.
 func jobSays(j slurm.Job) string {
@@ -116,7 +116,7 @@ func (s *slurmJob) last(j slurm.Job) error {
 			return nil
 		}
 	}
-	return &jobEnded{j}
+	return &endTold{jobSays(j)}
 }
 
 // front is the sign of life of the program in front of a run.

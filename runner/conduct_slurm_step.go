@@ -167,7 +167,7 @@ func (s *step) failed(f slurm.TaskFailure) {
 		if task >= max(1, s.run.Experiment.Where.Nodes) {
 			return
 		}
-		cause := fmt.Sprintf("its agent on %s ended (%s)", clean(f.Nodes, 64), clean(f.How, 80))
+		cause := fmt.Sprintf("its agent on %s ended: %s", clean(f.Nodes, 64), clean(f.How, 80))
 		if said := lastLine(filepath.Join(s.dir, "agent-"+strconv.Itoa(task)+".log")); said != "" {
 			cause += ": " + said
 		}
@@ -254,7 +254,7 @@ func (s *step) Wait() error {
 	close(s.over)
 	s.wg.Wait()
 	if why := s.ledNoMore(); why != "" {
-		err = errors.New(why)
+		err = &endTold{why}
 	} else if err != nil {
 		err = srunEnded(err)
 	}
@@ -266,7 +266,7 @@ func srunEnded(err error) error {
 	var exit *exec.ExitError
 	if st, ok := syscall.WaitStatus(0), errors.As(err, &exit); ok {
 		if st, ok = exit.Sys().(syscall.WaitStatus); ok && st.Signaled() {
-			return fmt.Errorf("srun, which had started its agents, was ended by %s", unix.SignalName(st.Signal()))
+			return &endTold{"srun, which had started its agents, was ended by " + unix.SignalName(st.Signal())}
 		}
 	}
 	return fmt.Errorf("srun, which had started its agents: %w", err)

@@ -192,10 +192,14 @@ func (h *Handle) settle() Info {
 	}
 	exits, err := readExits(h.Dir)
 	r := Result{State: Failed, Cause: "the agent ended before the run did", Started: h.Run.Created, Ended: time.Now().UTC()}
-	if h.err != nil {
+	var told *endTold
+	switch {
+	case errors.As(h.err, &told):
+		r.Cause = told.cause
+	case h.err != nil:
 		r.Cause = "the agent ended before the run did: " + h.err.Error()
 	}
-	if line := lastLine(filepath.Join(h.Dir, protocol.AgentLogFile)); line != "" {
+	if line := lastLine(filepath.Join(h.Dir, protocol.AgentLogFile)); line != "" && told == nil {
 		r.Cause += ": " + line
 	}
 	if diskIsFull(h.Dir) {

@@ -71,12 +71,7 @@ func whoTold(cause string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), toldPatience)
 	defer cancel()
 	j, err := (&slurm.Client{}).Past(ctx, a.Job)
-	switch {
-	case err != nil || j.Vanished:
-		return cause
-	case j.State == slurm.Completing && j.Exit.Signal > 0, j.State == slurm.Completing && j.Exit.Code > 0:
-		j.State = slurm.Failed // it is on its way there
-	case !j.Over():
+	if j = j.Ended(); err != nil || j.Vanished || !j.Over() {
 		return cause
 	}
 	return jobSays(j)

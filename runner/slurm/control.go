@@ -60,6 +60,10 @@ func (j *Job) setField(name, value string) {
 		j.Priority, _ = strconv.ParseUint(value, 10, 64)
 	case "Restarts":
 		j.Restarts = number(value)
+	case "RunTime":
+		j.Ran, _ = parseLimit(value)
+	case "PreemptTime":
+		j.Preempted = !parseTime(value).IsZero()
 	case "TimeLimit":
 		j.Limit, j.Unlimited = parseLimit(value)
 	case "SubmitTime":

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -56,6 +57,8 @@ type Job struct {
 	Submitted time.Time
 	Start     time.Time // of one that waits: Slurm's estimate
 	End       time.Time // of one that runs: when its time is up
+	Ran       time.Duration
+	Preempted bool // another job takes its nodes
 	Limit     time.Duration
 	Unlimited bool   // it has no time limit
 	Nodes     string // in Slurm's short form, see Expand
@@ -148,6 +151,29 @@ func (j Job) Over() bool { return j.Vanished || j.State.Phase() == Over }
 
 // Waits reports that the job waits to be started, for the first time or again.
 func (j Job) Waits() bool { return !j.Vanished && j.State.Phase() == Waits }
+
+// limitSlack is how much earlier than its limit a job may be ended for it, and have run by its own account.
+const limitSlack = 5 * time.Second
+
+// Ended is the job as it will be once it has ended, where it is being ended: until then Slurm says only that it is.
+func (j Job) Ended() Job {
+	if j.State != Completing {
+		return j
+	}
+	switch {
+	case j.Preempted:
+		j.State = Preempted
+	case j.Limit > 0 && j.Ran >= j.Limit-limitSlack:
+		j.State = Timeout
+	case j.Reason == "NodeFail":
+		j.State = NodeFail
+	case j.Exit.Code > 0 || j.Exit.Signal > 0 && j.Exit.Signal != int(syscall.SIGTERM):
+		j.State = Failed
+	default:
+		j.State = Cancelled
+	}
+	return j
+}
 
 // Ending says in words how a job ended that is over. It makes a sentence with "its Slurm job 12" before it.
 func (j Job) Ending() string {
