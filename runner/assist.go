@@ -37,10 +37,28 @@ func (a *agent) assist(ctx context.Context) error {
 	}
 	a.crew.close()
 	err = a.leavePart(nil)
+	a.linger(ctx)
 	if a.lostLeader != "" {
 		err = errors.Join(err, a.succeed())
 	}
 	return err
+}
+
+// linger waits until the agent of host 0 has written how the run ended, or is lost and cannot.
+func (a *agent) linger(ctx context.Context) {
+	tick := time.NewTicker(dogEvery)
+	defer tick.Stop()
+	for a.fenced == "" && ctx.Err() == nil && !a.gone {
+		select {
+		case e := <-a.leader.Events():
+			a.heardLeader(e)
+		case <-ctx.Done():
+		case <-tick.C:
+			if a.gone = a.removed(); resultThere(a.dir) {
+				return
+			}
+		}
+	}
 }
 
 // meetOthers waits until the agent of host 0 says where to meet, and connects to it.

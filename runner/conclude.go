@@ -29,7 +29,11 @@ func (a *agent) conclude() error {
 	a.crew.close()
 	a.dropAside()
 	state, cause := a.verdict()
-	return a.finish(state, cause)
+	err := a.finish(state, cause)
+	if a.others != nil { // they stay until it is written
+		err = errors.Join(err, a.others.server.Close())
+	}
+	return err
 }
 
 func (a *agent) verdict() (State, string) {

@@ -53,8 +53,10 @@ type other struct {
 	part  *part // nil: its ranks run
 	exits map[int]protocol.ExitRecord
 	lost  string // why; empty: it is not
-	board []standing
-	at    time.Time // of the board, by this host's monotonic clock
+	// elsewhere says that it is lost, and has written its account to the file system all the same.
+	elsewhere bool
+	board     []standing
+	at        time.Time // of the board, by this host's monotonic clock
 }
 
 // called is what records call a host.
@@ -260,7 +262,7 @@ func (a *agent) suspect() {
 	}
 }
 
-// settled adds the accounts of the other hosts to this one's, and lets them go.
+// settled adds the accounts of the other hosts to this one's.
 func (a *agent) settled() error {
 	if a.others == nil {
 		return nil
@@ -270,7 +272,7 @@ func (a *agent) settled() error {
 			a.addPart(host, &a.others.hosts[host])
 		}
 	}
-	return errors.Join(a.writeHosts(), forgetMeeting(a.dir), a.others.server.Close())
+	return errors.Join(a.writeHosts(), forgetMeeting(a.dir))
 }
 
 // addPart adds the ends of a host's ranks.
@@ -281,7 +283,7 @@ func (a *agent) addPart(host int, h *other) {
 		if err != nil || a.o.Share.of(host).checkPart(a.run.World())(left) != nil {
 			return
 		}
-		p = &left
+		p, h.elsewhere = &left, true
 	}
 	ahead := a.others.server.Offset(host)
 	for _, r := range p.Ranks {
@@ -321,12 +323,16 @@ func (a *agent) lostHosts() (cause string, names []string) {
 	if !why {
 		return "", names
 	}
+	lost := &a.others.hosts[first]
 	what := "host " + a.others.called(first)
 	if len(names) > 1 {
 		what = "hosts " + strings.Join(names[:min(len(names), 8)], ", ")
 	}
-	cause = what + hostLost + a.others.hosts[first].lost
-	if len(names) > 1 && len(names) == len(a.others.hosts)-1 {
+	cause = what + hostLost + lost.lost
+	switch {
+	case lost.elsewhere:
+		cause += ", though it reaches the file system: the network between it and " + a.hostName() + ", which leads the run, is broken"
+	case len(names) > 1 && len(names) == len(a.others.hosts)-1:
 		cause += "; or " + a.hostName() + ", which leads the run, is cut off from them"
 	}
 	return cause, names
