@@ -2,8 +2,10 @@ package tui
 
 import (
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"boost-tui/experiment"
@@ -11,6 +13,8 @@ import (
 	"boost-tui/profiler/compare"
 	"boost-tui/profiler/export"
 	"boost-tui/runner"
+	"boost-tui/runner/protocol"
+	"boost-tui/runner/userconfig"
 	"boost-tui/tui/app"
 	"boost-tui/tui/screen"
 	"boost-tui/tui/terminal"
@@ -45,9 +49,10 @@ func build(o Options, screens []screen.Screen, log *logFile, term *terminal.Term
 	options := app.Options{
 		Env: screen.Env{
 			Store: o.Store, Launch: launcher(o), Cancel: canceller(o.Store), Export: exporter(o.Store), Sweeps: newSweepStore(o.Store, o.Binary), Usage: runner.UsageOf, Summary: compare.SummarizeContext, Compare: compare.CompareContext,
-			Plan: func(e experiment.Experiment) (*planner.Plan, error) { return planner.New(e, planner.ThisMachine()) }, Machine: planner.ThisMachine,
-			LargestMicroBatch: func(e experiment.Experiment) int { return planner.LargestMicroBatch(e, planner.ThisMachine()) },
-			Theme:             theme.New(looks), Now: time.Now, After: after, ReadOnly: o.ReadOnly, Host: host, WorkDir: work, Logf: log.Printf,
+			Plan:              func(e experiment.Experiment) (*planner.Plan, error) { return planner.New(e, o.machine(e)) },
+			LargestMicroBatch: func(e experiment.Experiment) int { return planner.LargestMicroBatch(e, o.machine(e)) },
+			Machine:           o.machine, CheckPlace: runner.CheckPlace, Setups: setups, Preflight: o.Preflight, ReadPreflight: protocol.ReadPreflight,
+			Theme: theme.New(looks), Now: time.Now, After: after, ReadOnly: o.ReadOnly, Host: host, WorkDir: work, Logf: log.Printf,
 		},
 		Screens: screens, Tabs: tabs(), Width: w, Height: h, Getenv: os.Getenv,
 		RootChanged: func() int64 { return stamp(o.Store.Root) },
@@ -67,6 +72,24 @@ func build(o Options, screens []screen.Screen, log *logFile, term *terminal.Term
 		}
 	}
 	return app.New(options), nil
+}
+
+// machine describes the machines that an experiment would run on: this one, or what is known of others.
+func (o Options) machine(e experiment.Experiment) planner.Machine {
+	if o.Machine == nil {
+		return planner.ThisMachine()
+	}
+	m, err := o.Machine(e)
+	if err != nil { // what is known of it cannot be read: the launch will say so
+		return planner.Machine{Name: e.Where.Where}
+	}
+	return m
+}
+
+// setups are the names of the user's own setups.
+func setups() ([]string, error) {
+	c, err := userconfig.Load()
+	return slices.Sorted(maps.Keys(c.Setup)), err
 }
 
 func after(d time.Duration, m tea.Msg) tea.Cmd {

@@ -19,6 +19,7 @@ import (
 	_ "boost-tui/tui/early" // before bubbletea: no question to the terminal
 
 	"boost-tui/experiment"
+	"boost-tui/planner"
 	"boost-tui/runner"
 	"boost-tui/tui/app"
 	"boost-tui/tui/safego"
@@ -36,11 +37,15 @@ type Options struct {
 	Version string // of the program, noted in runs
 	// Prepare looks at an experiment before it is launched, as `run` does, and says what the run's record
 	// keeps of it; nil: nothing is checked or added. It is called outside the UI's loop.
-	Prepare  func(experiment.Experiment) (experiment.Experiment, runner.LaunchOptions, error)
-	ReadOnly bool   // nothing can be launched, cancelled, deleted or changed
-	Theme    string // auto, dark, light or mono; empty: auto
-	ASCII    bool   // characters of 0x20-0x7e only, whatever the locale says
-	NoMouse  bool
+	Prepare func(experiment.Experiment) (experiment.Experiment, runner.LaunchOptions, error)
+	// Machine describes the machines that an experiment would run on; nil: this one.
+	Machine func(experiment.Experiment) (planner.Machine, error)
+	// Preflight starts a detached look at the machines that an experiment would run on and returns its run; nil: there is none.
+	Preflight func(ctx context.Context, e experiment.Experiment) (id string, err error)
+	ReadOnly  bool   // nothing can be launched, cancelled, deleted or changed
+	Theme     string // auto, dark, light or mono; empty: auto
+	ASCII     bool   // characters of 0x20-0x7e only, whatever the locale says
+	NoMouse   bool
 }
 
 // closeWait is how long a terminal that takes no bytes may hold up the end.

@@ -8,6 +8,7 @@ import (
 	"boost-tui/planner"
 	"boost-tui/profiler/compare"
 	"boost-tui/runner"
+	"boost-tui/runner/protocol"
 	"boost-tui/tui/theme"
 )
 
@@ -52,8 +53,18 @@ type Env struct {
 	// LargestMicroBatch is the largest micro-batch of a resolved experiment that
 	// fits this machine; 0: none is known. It may take a second; nil: no such answer.
 	LargestMicroBatch func(experiment.Experiment) int
-	// Machine describes this machine; it reads files.
-	Machine func() planner.Machine
+	// Machine describes the machines that an experiment would run on, as far as they are known; it reads files.
+	Machine func(experiment.Experiment) planner.Machine
+	// CheckPlace says why no run can be started at a place; it reads files. nil: nobody looks.
+	CheckPlace func(experiment.Where) error
+	// Setups are the names of the setups in the user's own configuration; nil: there are none.
+	Setups func() ([]string, error)
+	// Script is the script of the job that a resolved experiment would be on Slurm; nil: it cannot be told before.
+	Script func(experiment.Experiment) ([]byte, error)
+	// Preflight starts a detached look at the machines that a resolved experiment would run on and returns the ID of its run;
+	// nil: there is none. ReadPreflight reads what it found from the run's directory.
+	Preflight     func(ctx context.Context, e experiment.Experiment) (id string, err error)
+	ReadPreflight func(dir string) (protocol.Preflight, error)
 
 	Theme    theme.Theme
 	Now      func() time.Time

@@ -32,7 +32,7 @@ var machine = planner.Machine{Name: "test", MemBytes: 32 << 30, Cores: 8}
 func Env(t testing.TB, s *Store) screen.Env {
 	return screen.Env{
 		Store: s, Theme: Theme(), Host: "login03", WorkDir: t.TempDir(), Logf: t.Logf, Now: func() time.Time { return Start },
-		Machine:           func() planner.Machine { return machine },
+		Machine:           func(experiment.Experiment) planner.Machine { return machine },
 		Plan:              func(e experiment.Experiment) (*planner.Plan, error) { return planner.New(e, machine) },
 		LargestMicroBatch: func(e experiment.Experiment) int { return planner.LargestMicroBatch(e, machine) },
 		Launch:            s.launch, Cancel: s.cancel,

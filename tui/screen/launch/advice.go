@@ -27,7 +27,7 @@ const slowStep = 60
 func (m *Model) earlier(like func(experiment.Experiment) bool) []runner.Info {
 	var out []runner.Info
 	for i := len(m.infos) - 1; i >= max(0, len(m.infos)-looked); i-- {
-		if in := m.infos[i]; in.Err == nil && like(in.Run.Experiment) {
+		if in := m.infos[i]; in.Err == nil && in.Run.Preflight == nil && like(in.Run.Experiment) {
 			out = append(out, in)
 		}
 	}
@@ -94,17 +94,6 @@ func (m *Model) lastLaunches() string {
 		}
 	}
 	return text
-}
-
-// going are the runs that are not over on this machine, oldest first: ranks of one machine slow each other down.
-func (m *Model) going() []runner.Info {
-	var out []runner.Info
-	for _, in := range m.infos {
-		if in.Err == nil && !in.State.Over() && in.Run.Host == m.env.Host {
-			out = append(out, in)
-		}
-	}
-	return out
 }
 
 // besides warns of the runs that are going: lines for a dialog, how to call the way that waits for them, and the run

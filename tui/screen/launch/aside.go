@@ -16,6 +16,7 @@ var shapeKeys = []string{"d", "layers", "heads", "ff", "vocab", "rank", "rank-at
 type aside struct {
 	shapes map[string]map[string]string // by size, the shape keys that were set for it
 	scheme experiment.Scheme            // set for a variant that was left; "" none
+	places map[string]map[string]string // by place, the keys that were set for it
 }
 
 // otherSize exchanges the shape that was set for one size by that of another, and says so in a line; "" when neither had one.

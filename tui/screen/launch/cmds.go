@@ -24,6 +24,8 @@ const (
 	debounce = 150 * time.Millisecond
 	// launchDeadline bounds the start of a run.
 	launchDeadline = 30 * time.Second
+	// awayDeadline is that of a run on other machines: hosts are reached, a program is copied, a job submitted.
+	awayDeadline = 4 * time.Minute
 )
 
 // replan plans after the pause; what is planned now becomes outdated.
@@ -38,7 +40,7 @@ func (m *Model) replan() tea.Cmd {
 
 // readPlans plans the draft and, beside it, the three schemes.
 func (m *Model) readPlans() tea.Cmd {
-	cmds := []tea.Cmd{m.readPlan(-1, m.draft.set)}
+	cmds := []tea.Cmd{m.readPlace(), m.readPlan(-1, m.draft.set)}
 	for i, e := range m.draft.three() {
 		cmds = append(cmds, m.readPlan(i, e))
 	}
@@ -90,7 +92,10 @@ func (m *Model) askLaunch() tea.Cmd {
 		return msg.Send(msg.Toast{Level: msg.Bad, Text: "cannot run: " + faults[0].String()})
 	}
 	e := m.draft.resolved
-	lines := []string{describe(e), fmt.Sprintf("%s on %s, %s", format.Many(e.Train.Steps, "step"), layout.Clean(m.env.Host), format.Many(e.World(), "rank")), "", "It goes on when the UI or the terminal is closed."}
+	lines := []string{describe(e), format.Many(e.Train.Steps, "step") + ", " + placeText(e, m.env.Host), "", "It goes on when the UI or the terminal is closed."}
+	if text := restartText(e.Where); text != "" {
+		lines = append(lines, text)
+	}
 	if advice := m.stepsAdvice(e); advice != "" {
 		lines = append(lines, "", "! "+advice)
 	}
@@ -148,9 +153,13 @@ func (m *Model) askSave() tea.Cmd {
 	if name == "" {
 		name = fmt.Sprintf("%s-%s-%s", m.draft.resolved.Model.Size, m.draft.resolved.Model.Variant, m.draft.resolved.Parallel.Scheme)
 	}
-	data := m.draft.set.Minimal().TOML()
+	return m.askSaveFile("Save the experiment", strings.ReplaceAll(name, "/", "-")+".toml", m.draft.set.Minimal().TOML(), "; boost-tui run --config runs it")
+}
+
+// askSaveFile asks for a file name and writes data there; done says what to do with it.
+func (m *Model) askSaveFile(title, name string, data []byte, done string) tea.Cmd {
 	return msg.Send(msg.Open{
-		Modal: modal.Prompt{Title: "Save the experiment", Label: "file, below " + layout.Clean(m.env.WorkDir), Line: input.New(strings.ReplaceAll(name, "/", "-") + ".toml")},
+		Modal: modal.Prompt{Title: title, Label: "file, below " + layout.Clean(m.env.WorkDir), Line: input.New(name)},
 		Then: func(answer any) tea.Cmd {
 			path, ok := answer.(string)
 			if !ok || path == "" {
@@ -159,13 +168,13 @@ func (m *Model) askSave() tea.Cmd {
 			if !filepath.IsAbs(path) {
 				path = filepath.Join(m.env.WorkDir, path)
 			}
-			return func() tea.Msg { return saveFile(path, data) }
+			return func() tea.Msg { return saveFile(path, data, done) }
 		},
 	})
 }
 
 // saveFile writes a new file; it never replaces one.
-func saveFile(path string, data []byte) tea.Msg {
+func saveFile(path string, data []byte, done string) tea.Msg {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, os.ErrExist) {
 		return msg.Toast{Level: msg.Bad, Text: path + " is there already: say another name"}
@@ -177,5 +186,5 @@ func saveFile(path string, data []byte) tea.Msg {
 	if err != nil {
 		return msg.Toast{Level: msg.Bad, Text: err.Error()}
 	}
-	return msg.Toast{Level: msg.Good, Text: "wrote " + path + "; boost-tui run --config runs it"}
+	return msg.Toast{Level: msg.Good, Text: "wrote " + path + done}
 }

@@ -18,14 +18,20 @@ type draft struct {
 	faults   []experiment.Violation
 	all      bool // every key in the form, not the main ones alone
 	aside    aside
-	note     string // what the last change did beside what was asked; "" nothing
+	place    []experiment.Violation // what stands against its place; it was asked aside
+	quick    bool                   // no ways out are looked for
+	setups   []string               // that the user's own configuration has
+	note     string                 // what the last change did beside what was asked; "" nothing
 }
 
 // mainKeys are the form's fields unless all are asked for, in order.
-var mainKeys = []string{"size", "variant", "scheme", "rank", "tp", "micro-batch", "accumulate", "seq", "norm", "grouping", "steps", "warmup", "lr", "seed", "data", "device", "where", "name", "tags"}
+var mainKeys = []string{"size", "variant", "scheme", "rank", "tp", "micro-batch", "accumulate", "seq", "norm", "grouping", "steps", "warmup", "lr", "seed", "data", "device"}
+
+// lastKeys stand below the place.
+var lastKeys = []string{"name", "tags"}
 
 // ruled fields have a dividing line above them.
-var ruled = map[string]bool{"steps": true, "device": true}
+var ruled = map[string]bool{"steps": true, "where": true, "name": true}
 
 func newDraft(e experiment.Experiment) draft {
 	d := draft{set: e}
@@ -40,7 +46,14 @@ func (d *draft) settle() {
 		d.resolved, d.faults = d.set, []experiment.Violation{{Key: "size", Value: d.set.Model.Size, Rule: "size is known", Reason: err.Error()}}
 		return
 	}
-	d.resolved, d.faults = resolved, resolved.Validate(d.machine)
+	validate := resolved.Validate
+	if d.quick {
+		validate = resolved.Broken
+	}
+	d.resolved, d.faults = resolved, append(validate(d.machine), placeFaults(resolved.Where)...)
+	if len(d.place) > 0 && d.place[0].Value == resolved.Where.Where && len(d.obstacles()) == 0 {
+		d.faults = append(d.faults, d.place...)
+	}
 }
 
 // obstacles are the broken rules that are no warnings.
@@ -61,6 +74,9 @@ func (d *draft) obstacles() []experiment.Violation {
 func (d *draft) change(key, value string) error {
 	e := d.set
 	value = strings.TrimSpace(value)
+	if key == "setup" && value == noSetup {
+		value = ""
+	}
 	if k, _ := experiment.KeyOf(key); value == "" && k.Kind != experiment.List && key != "name" {
 		fallback := experiment.Default()
 		value = fallback.Get(key)
@@ -79,11 +95,22 @@ func (d *draft) change(key, value string) error {
 		d.note = d.aside.otherVariant(&e)
 	case "scheme":
 		d.aside.scheme = ""
+	case "where":
+		d.note = d.aside.otherPlace(&e, d.set.Where.Where)
+	}
+	if e.Where != d.set.Where {
+		d.place = nil // that was about another
+		if !isLocal(e.Where) {
+			d.machine.MemBytes, d.machine.Cores = 0, 0 // until it is known what they have
+		}
 	}
 	d.set = e
 	d.settle()
 	return nil
 }
+
+// noSetup stands for no setup among those that there are.
+const noSetup = "none"
 
 func fits(v experiment.Variant, s experiment.Scheme) bool {
 	for _, ok := range v.Schemes() {
@@ -98,7 +125,7 @@ func fits(v experiment.Variant, s experiment.Scheme) bool {
 func (d *draft) fields() []form.Field {
 	if !d.all {
 		out := make([]form.Field, 0, len(mainKeys))
-		for _, name := range slices.Concat(mainKeys, d.own(), d.others()) {
+		for _, name := range slices.Concat(mainKeys, d.own(), whereKeys(d.set.Where.Where), lastKeys, d.others()) {
 			if k, ok := experiment.KeyOf(name); ok {
 				f := d.field(k)
 				f.Rule = ruled[name]
@@ -132,12 +159,15 @@ func (d *draft) own() (names []string) {
 
 // others are the keys beside these that the experiment depends on: none may be at work unseen.
 func (d *draft) others() []string {
-	shown := append(d.own(), mainKeys...)
+	shown := slices.Concat(mainKeys, d.own(), whereKeys(d.set.Where.Where), lastKeys)
 	return slices.DeleteFunc(d.set.Minimal().Given(), func(name string) bool { return slices.Contains(shown, name) })
 }
 
 func (d *draft) field(k experiment.Key) form.Field {
 	f := form.Field{ID: k.Name, Label: label(k.Name), Value: d.resolved.Get(k.Name), Note: k.Help}
+	if k.Name == "setup" && f.Value == "" && len(d.setups) > 0 {
+		f.Value = noSetup
+	}
 	if k.Open && d.set.Get(k.Name) == "" {
 		f.Note = "(" + k.Default + ")"
 	}
@@ -177,6 +207,14 @@ func label(key string) string {
 	switch key {
 	case "tp":
 		return "TP degree"
+	case "dp":
+		return "DP degree"
+	case "qos":
+		return "QOS"
+	case "heartbeat-timeout":
+		return "Lost after s"
+	case "gpus-per-node":
+		return "GPUs per node"
 	case "lr":
 		return "Peak LR"
 	case "seq":
@@ -206,6 +244,16 @@ func (d *draft) options(k experiment.Key) []string {
 		return powers(128, 4096)
 	case "steps":
 		return []string{"20", "50", "100", "200", "500", "1000"}
+	case "nodes":
+		return powers(1, 16)
+	case "dp":
+		return powers(1, 16)
+	case "setup":
+		if len(d.setups) > 0 {
+			return append([]string{noSetup}, d.setups...)
+		}
+	case "max-restarts":
+		return []string{"0", "1", "2", "5"}
 	case "warmup":
 		return []string{"0", "10", "20", "50", "100"}
 	}
@@ -235,11 +283,12 @@ func ranks(width int) []string {
 // Rules that are broken already, whatever the value, do not count.
 func (d *draft) blocked(key, value string) string {
 	other := *d
+	other.quick = true // nobody reads what else would work
 	if err := other.change(key, value); err != nil {
 		return err.Error()
 	}
 	for _, v := range other.faults {
-		if v.Warning {
+		if v.Warning || key == "where" && v.Key == "hosts" { // they are named there
 			continue
 		}
 		known := false

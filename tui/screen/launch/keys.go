@@ -28,6 +28,8 @@ func bindings() keys.Table[func(*Model) tea.Cmd] {
 		bind([]string{"v"}, "preview", "the command line, what stands against it, and earlier launches", false, (*Model).preview),
 		bind([]string{"R"}, "", "start the run, as L", true, (*Model).freshLaunch),
 		bind([]string{"x"}, "dry-run", "show what would run, start nothing", false, (*Model).dryRun),
+		bind([]string{"p"}, "preflight", "look at the machines for a minute before anything runs there; asks; later: what was found", true, (*Model).askPreflight),
+		bind([]string{"s"}, "script", "the script of the job that would be submitted to Slurm; w there saves it", false, (*Model).askScript),
 		bind([]string{"tab"}, "field", "next field; shift+tab the one before, arrows and j k too", false, nil),
 		bind([]string{"o"}, "options", "every key, or the main ones", false, (*Model).toggleAll),
 		bind([]string{"backspace"}, "default", "the field's default", false, (*Model).reset),

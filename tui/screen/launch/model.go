@@ -28,15 +28,18 @@ type Model struct {
 	form  form.Form
 	table keys.Table[func(*Model) tea.Cmd]
 
-	find     *input.Line // open while a field is looked for
-	plan     plan
-	rivals   [3]plan // full-rank, vanilla, btp of the same configuration
-	debounce feed.Loop
-	planning bool
-	launch   progress
-	infos    []runner.Info // all runs, oldest first
-	asking   bool          // a launch waits for the store to be read
-	scroll   int           // of the lower pane
+	find      *input.Line // open while a field is looked for
+	plan      plan
+	rivals    [3]plan // full-rank, vanilla, btp of the same configuration
+	debounce  feed.Loop
+	planning  bool
+	launch    progress
+	infos     []runner.Info   // all runs, oldest first
+	asking    bool            // a launch waits for the store to be read
+	machine   planner.Machine // of the draft's place
+	preflight preflight
+	visible   bool
+	scroll    int // of the lower pane
 }
 
 // plan is the planner's answer, or why there is none.
@@ -60,14 +63,11 @@ func (m *Model) ID() string { return ID }
 // Title is the tab's text.
 func (m *Model) Title() string { return "Launch" }
 
-// Init asks for the machine's size, in a Cmd; planning starts when the screen
+// Init asks about the place, in Cmds; planning starts when the screen
 // is shown.
 func (m *Model) Init(env screen.Env) tea.Cmd {
 	m.env = env
-	if env.Machine == nil {
-		return nil
-	}
-	return func() tea.Msg { return machineKnown{env.Machine()} }
+	return m.readPlace()
 }
 
 // Capturing is true while a field or the search line takes all keys.
@@ -89,11 +89,13 @@ type saved struct {
 	TOML  string `json:"toml"`
 	Focus string `json:"focus"`
 	All   bool   `json:"all"`
+	// Preflight is the run of the latest look at the machines: its result is shown again.
+	Preflight string `json:"preflight,omitempty"`
 }
 
 // Save keeps the draft and the field.
 func (m *Model) Save() json.RawMessage {
-	return screen.Saved(saved{string(m.draft.set.TOML()), m.form.Focus(), m.draft.all})
+	return screen.Saved(saved{string(m.draft.set.TOML()), m.form.Focus(), m.draft.all, m.preflight.id})
 }
 
 // Load takes up what Save kept; what cannot be read stays at its default.
@@ -106,6 +108,9 @@ func (m *Model) Load(data json.RawMessage) {
 		m.draft.set = again(e)
 	}
 	m.draft.all = s.All
+	if runner.CheckID(s.Preflight) == nil {
+		m.preflight = preflight{id: s.Preflight}
+	}
 	m.draft.settle()
 	m.form.SetFields(m.draft.fields())
 	m.form.Select(s.Focus)

@@ -20,7 +20,7 @@ func (m *Model) memoryPane(t theme.Theme, r layout.Rect) string {
 	w, h := panel.Inner(r.W, r.H)
 	note := ""
 	if n := m.draft.machine.MemBytes; n > 0 {
-		note = "this machine " + format.Bytes(n)
+		note = m.machineNote(format.Bytes(n))
 	}
 	return panel.Panel{Title: "Memory per rank", Note: note}.View(t, fitLines(m.memoryLines(t, w, h), h), r.W, r.H)
 }

@@ -105,7 +105,7 @@ func (m *Model) progressLine() string {
 func (m *Model) start(e experiment.Experiment, after string) tea.Cmd {
 	start := m.env.Launch
 	return tea.Batch(m.begin(describe(e)), func() tea.Msg {
-		ctx, cancel := context.WithTimeout(context.Background(), launchDeadline)
+		ctx, cancel := context.WithTimeout(context.Background(), deadline(e.Where))
 		defer cancel()
 		id, err := start(ctx, e, after)
 		return launched{id, err}

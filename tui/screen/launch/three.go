@@ -70,7 +70,7 @@ func (m *Model) launchThree(runs []experiment.Experiment, before string) tea.Cmd
 	return tea.Batch(m.begin("three schemes"), func() tea.Msg {
 		var out launchedThree
 		for _, e := range runs {
-			ctx, cancel := context.WithTimeout(context.Background(), launchDeadline)
+			ctx, cancel := context.WithTimeout(context.Background(), deadline(e.Where))
 			before, out.err = start(ctx, e, before)
 			cancel()
 			if out.err != nil {

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"boost-tui/experiment"
-	"boost-tui/planner"
 	"boost-tui/tui/keys"
 	"boost-tui/tui/msg"
 	"boost-tui/tui/widget/input"
@@ -14,8 +13,7 @@ import (
 )
 
 type (
-	machineKnown struct{ machine planner.Machine }
-	planned      struct {
+	planned struct {
 		gen  uint64
 		at   int // -1: the draft, else the rival
 		plan plan
@@ -33,20 +31,29 @@ func (m *Model) Update(in tea.Msg) (tea.Cmd, bool) {
 		return m.key(in)
 	case msg.Theme:
 		m.env.Theme = in.Theme
+	case msg.Hidden:
+		m.visible = m.visible && in.Screen != ID
 	case msg.Shown:
 		if in.Screen == ID {
+			m.visible = true
 			return m.replan(), false
 		}
 	case msg.EditExperiment:
 		m.draft.set, m.draft.aside = again(in.Experiment), aside{}
 		return m.changed(), false
 	case machineKnown:
-		m.draft.machine.MemBytes, m.draft.machine.Cores = in.machine.MemBytes, in.machine.Cores
-		m.draft.settle()
-		m.form.SetFields(m.draft.fields())
+		m.takeMachine(in)
+	case placeChecked:
+		m.takePlace(in)
+	case scriptRead:
+		return m.showScript(in), false
+	case preflightStarted:
+		return m.preflightRuns(in), false
+	case preflightRead:
+		return m.takePreflight(in), false
 	case msg.Runs:
 		m.infos = in.Infos
-		return m.watch(in.Infos), false
+		return tea.Batch(m.watch(in.Infos), m.watchPreflight(in.Infos)), false
 	case msg.Tick:
 		if m.launch.loop.Mine(in.Owner, in.Gen) {
 			return m.count(), false

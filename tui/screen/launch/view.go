@@ -66,6 +66,9 @@ func (m *Model) Status() string {
 	if line := m.progressLine(); line != "" {
 		return line
 	}
+	if line := m.preflightLine(); line != "" {
+		return line
+	}
 	if faults := m.draft.obstacles(); len(faults) > 0 {
 		more := ""
 		if n := len(faults) - 1; n > 0 {

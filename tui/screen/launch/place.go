@@ -1,0 +1,126 @@
+package launch
+
+import (
+	"boost-tui/experiment"
+	"boost-tui/planner"
+	"boost-tui/runner"
+	"boost-tui/tui/layout"
+	"boost-tui/tui/msg"
+
+	tea "github.com/charmbracelet/bubbletea"
+)
+
+// machineKnown describes the machines that the ranks of the draft would be on.
+type machineKnown struct {
+	where   experiment.Where
+	machine planner.Machine
+}
+
+// placeChecked is what stands against starting runs at a place.
+type placeChecked struct {
+	where experiment.Where
+	err   error
+	// setups are the names that the user's own configuration has.
+	setups []string
+}
+
+// readPlace asks about the draft's place: what its machines are, and whether runs can be started there at all.
+func (m *Model) readPlace() tea.Cmd {
+	w, resolved := m.draft.resolved.Where, m.draft.resolved
+	var cmds []tea.Cmd
+	if ask := m.env.Machine; ask != nil {
+		cmds = append(cmds, func() tea.Msg { return machineKnown{w, ask(resolved)} })
+	}
+	if check := m.env.CheckPlace; check != nil {
+		setups := m.env.Setups
+		cmds = append(cmds, func() tea.Msg {
+			out := placeChecked{where: w, err: check(w)}
+			if setups != nil {
+				out.setups, _ = setups() // what is wrong with them is what stands against the place
+			}
+			return out
+		})
+	}
+	return tea.Batch(cmds...)
+}
+
+// takeMachine keeps what the machines of the draft's place are.
+func (m *Model) takeMachine(in machineKnown) {
+	if in.where != m.draft.resolved.Where {
+		return
+	}
+	hosts := max(1, in.machine.Nodes)
+	m.draft.machine.MemBytes, m.draft.machine.Cores = in.machine.MemBytes*int64(hosts), in.machine.Cores*hosts
+	m.machine = in.machine
+	m.draft.settle()
+	m.form.SetFields(m.draft.fields())
+}
+
+// takePlace keeps what stands against the draft's place.
+func (m *Model) takePlace(in placeChecked) {
+	if in.where != m.draft.resolved.Where {
+		return
+	}
+	m.draft.setups, m.draft.place = in.setups, nil
+	if in.err != nil {
+		m.draft.place = []experiment.Violation{{Key: "where", Value: in.where.Where, Rule: "runs can be started there", Reason: firstLine(in.err.Error())}}
+	}
+	m.draft.settle()
+	m.form.SetFields(m.draft.fields())
+}
+
+// machineNote says what machines the memory is held against.
+func (m *Model) machineNote(text string) string {
+	if isLocal(m.draft.resolved.Where) {
+		return "this machine " + text
+	}
+	return layout.Clean(m.machine.Name) + " " + text
+}
+
+// scriptRead is the script of a job that the draft would be.
+type scriptRead struct {
+	text []byte
+	err  error
+}
+
+// askScript shows the script that would be submitted.
+func (m *Model) askScript() tea.Cmd {
+	switch {
+	case m.draft.resolved.Where.Where != experiment.WhereSlurm:
+		return msg.Send(msg.Toast{Level: msg.Warn, Text: "only a run on Slurm is a job with a script: set where to slurm"})
+	case m.env.Script == nil:
+		return msg.Send(msg.Toast{Level: msg.Warn, Text: "there is no job script in this build; the folder of the run has it as job.sh"})
+	}
+	read, e := m.env.Script, m.draft.resolved
+	return func() tea.Msg {
+		text, err := read(e)
+		return scriptRead{text, err}
+	}
+}
+
+// showScript opens the script, from where w saves it.
+func (m *Model) showScript(in scriptRead) tea.Cmd {
+	if in.err != nil {
+		return msg.Send(msg.Toast{Level: msg.Bad, Text: firstLine(in.err.Error())})
+	}
+	return msg.Send(msg.Open{Modal: newReading("The job's script", string(in.text), "w", "save"), Then: func(answer any) tea.Cmd {
+		if answer != "w" {
+			return nil
+		}
+		return m.askSaveFile("Save the job's script", "job.sh", in.text, "")
+	}})
+}
+
+// going are the runs that are not over on the machines that the draft would use, as far as that is one machine, this one.
+func (m *Model) going() []runner.Info {
+	var out []runner.Info
+	if !isLocal(m.draft.resolved.Where) {
+		return nil
+	}
+	for _, in := range m.infos {
+		if in.Err == nil && !in.State.Over() && in.Run.Host == m.env.Host && isLocal(in.Run.Experiment.Where) {
+			out = append(out, in)
+		}
+	}
+	return out
+}
