@@ -21,6 +21,7 @@ const (
 	script     = "../scripts/dev-cluster.sh"
 	nodeCount  = 3
 	userName   = "dev"
+	userID     = 29777           // SLURM_DEV_UID
 	upPatience = 3 * time.Minute // packages may have to be installed first
 	// doPatience bounds whatever is asked of the cluster: heal waits up to 25 s for Slurm to take a node back.
 	doPatience = 90 * time.Second

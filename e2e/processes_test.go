@@ -32,8 +32,8 @@ func (p process) String() string {
 	return fmt.Sprintf("%s %d (%c): %s", p.host, p.pid, p.state, strings.Join(p.argv, " "))
 }
 
-// processes finds every process of the cluster that runs our binary, or that runs something for it: ssh clients, srun and
-// shells with the binary or the home of the user in their command line.
+// processes finds every process of the cluster's user on its hosts: our binary, and what runs for it, as ssh clients, srun
+// and shells. An sshd's own are not ours: that of a connection that was cut waits for TCP to give up.
 func (c *cluster) processes(t testing.TB) []process {
 	t.Helper()
 	nets := c.networks()
@@ -43,8 +43,12 @@ func (c *cluster) processes(t testing.TB) []process {
 	}
 	var found []process
 	for _, dir := range dirs {
+		var st syscall.Stat_t
+		if err := syscall.Stat(dir, &st); err != nil || st.Uid != userID {
+			continue
+		}
 		line, err := os.ReadFile(filepath.Join(dir, "cmdline")) // empty where it has ended and waits to be reaped
-		if err != nil || !bytes.Contains(line, []byte(c.bindir())) {
+		if err != nil || len(line) == 0 || bytes.HasPrefix(line, []byte("sshd:")) {
 			continue
 		}
 		pid, err := strconv.Atoi(filepath.Base(dir))
@@ -92,7 +96,7 @@ func (c *cluster) find(t testing.TB, host, role, last string) []process {
 	t.Helper()
 	return slices.DeleteFunc(c.processes(t), func(p process) bool {
 		return p.role() != role || host != "" && p.host != host || !strings.HasSuffix(strings.Join(p.argv, " "), last) ||
-			!strings.HasPrefix(p.argv[0], c.bindir())
+			!strings.HasPrefix(filepath.Base(p.argv[0]), "boost-tui")
 	})
 }
 
@@ -139,7 +143,7 @@ func (c *cluster) gone(t testing.TB, within time.Duration, hosts ...string) time
 		if time.Since(began) > within {
 			for _, p := range left {
 				t.Errorf("after %v there is still %v", within, p)
-				_ = syscall.Kill(p.pid, syscall.SIGKILL) // ours: its command line names this cluster's binary
+				_ = syscall.Kill(p.pid, syscall.SIGKILL) // ours: it is the cluster's user's
 			}
 			return within
 		}

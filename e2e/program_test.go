@@ -202,7 +202,7 @@ func (p *program) onlyRun() string {
 	p.t.Helper()
 	var dir string
 	p.eventually(20*time.Second, "a run in the store", func() bool {
-		found, _ := filepath.Glob(filepath.Join(p.runs, "*", "run.json"))
+		found, _ := filepath.Glob(p.see(filepath.Join(p.runs, "*", "run.json")))
 		if len(found) != 1 {
 			return false
 		}
@@ -210,6 +210,15 @@ func (p *program) onlyRun() string {
 		return true
 	})
 	return dir
+}
+
+// see is a path of the login host as this process reaches it: what the cluster mounts, only its hosts see.
+func (c *cluster) see(path string) string {
+	pid, err := os.ReadFile(filepath.Join(c.dir, "ns", "login"))
+	if err != nil {
+		return path
+	}
+	return filepath.Join("/proc", strings.TrimSpace(string(pid)), "root", path)
 }
 
 func (p *program) eventually(within time.Duration, what string, ok func() bool) {

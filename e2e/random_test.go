@@ -145,7 +145,7 @@ func strike(t *testing.T, p *program, r *rand.Rand, n int) {
 		p.start("login", args...)
 		p.eventually(20*time.Second, "the run in the store", func() bool { id = p.named(fmt.Sprintf("random-%d", n)); return id != "" })
 	}
-	for dir := filepath.Join(p.runs, id); stepOf(dir, 0) < step && time.Now().Before(deadline.Add(-randomPatience/2)); {
+	for dir := p.see(filepath.Join(p.runs, id)); stepOf(dir, 0) < step && time.Now().Before(deadline.Add(-randomPatience/2)); {
 		if in, err := runner.Read(dir); err == nil && in.State.Over() {
 			break
 		}
@@ -161,7 +161,7 @@ func strike(t *testing.T, p *program, r *rand.Rand, n int) {
 
 // named is the id of the latest run with the name; empty: there is none.
 func (p *program) named(name string) string {
-	found, _ := filepath.Glob(filepath.Join(p.runs, "*", "run.json"))
+	found, _ := filepath.Glob(p.see(filepath.Join(p.runs, "*", "run.json")))
 	for i := len(found) - 1; i >= 0; i-- {
 		data, err := os.ReadFile(found[i])
 		if err != nil {
@@ -204,6 +204,6 @@ func (p *program) settles(t *testing.T, id string, deadline time.Time) {
 	if v.State == "" || v.State != "finished" && v.Cause == "" {
 		t.Errorf("run %s is %q, cause %q", v.ID, v.State, v.Cause)
 	}
-	t.Logf("  %s at step %d: %s", v.State, stepOf(filepath.Join(p.runs, id), 0), v.Cause)
-	p.recordHolds(filepath.Join(p.runs, id), 2)
+	t.Logf("  %s at step %d: %s", v.State, stepOf(p.see(filepath.Join(p.runs, id)), 0), v.Cause)
+	p.recordHolds(p.see(filepath.Join(p.runs, id)), 2)
 }
