@@ -19,7 +19,7 @@ const recent = 200
 func Default(infos []runner.Info) []string {
 	var done []candidate
 	for i := len(infos) - 1; i >= 0 && len(done) < recent; i-- {
-		if in := infos[i]; in.State == runner.Finished && in.Err == nil && in.Run.Preflight == nil {
+		if in := infos[i]; in.State == runner.Finished && in.Err == nil && in.Run.Preflight == nil && !in.Archived {
 			if c, ok := candidateOf(in); ok {
 				done = append(done, c)
 			}
@@ -53,7 +53,7 @@ func Beside(infos []runner.Info, run runner.Info) (fullRank, vanilla string) {
 	for i, looked := len(infos)-1, 0; i >= 0 && looked < recent && (found[schemes[0]] == "" || found[schemes[1]] == ""); i-- {
 		in := infos[i]
 		scheme := string(in.Run.Experiment.Parallel.Scheme)
-		if in.State != runner.Finished || in.Err != nil || in.Run.Preflight != nil || in.ID == run.ID || found[scheme] != "" {
+		if in.State != runner.Finished || in.Err != nil || in.Run.Preflight != nil || in.Archived || in.ID == run.ID || found[scheme] != "" {
 			continue
 		}
 		looked++

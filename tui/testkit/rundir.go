@@ -32,6 +32,7 @@ type RunDir struct {
 	NoHealth   bool
 	Hosts      []string  // that its ranks are on, dealt out evenly; nil: login03
 	SlowHost   int       // with several hosts, one whose ranks wait least; −1: none
+	Lost       []string  // hosts that the result calls lost
 	Evals      []float64 // losses of evaluations, after every tenth step
 	Rollup     bool
 	End        time.Time // of the last step; zero: Start
@@ -64,7 +65,7 @@ func (r RunDir) Write(t testing.TB, root string) runner.Info {
 	must(t, os.MkdirAll(in.Dir, 0o755))
 	if r.State.Over() {
 		in.Ended = r.End
-		in.Result = &runner.Result{Schema: runner.Schema, State: r.State, Cause: r.Cause, Started: in.Run.Created, Ended: r.End}
+		in.Result = &runner.Result{Schema: runner.Schema, State: r.State, Cause: r.Cause, Started: in.Run.Created, Ended: r.End, Lost: r.Lost}
 		for i := range r.Ranks {
 			exit := runner.RankExit{Rank: i}
 			if r.State == runner.Failed && i == r.Slow {

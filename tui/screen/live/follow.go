@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"boost-tui/profiler/record"
+	"boost-tui/runner"
 	"boost-tui/tui/feed"
 	"boost-tui/tui/widget/stepbar"
 )
@@ -75,6 +76,8 @@ type follower struct {
 	health  map[string]*healthTailer
 	cpu     map[int]sample
 	pulses  map[string]*pulse // of the hosts' samples
+	named   []runner.Host     // as hosts.json names them; nil: not yet
+	namedAt time.Time
 	evals   evalTailer
 	comm    feed.Collectives
 	commAt  int64 // size of the timelines that comm was read from
@@ -108,6 +111,7 @@ func (f *follower) read(a ask, deadline time.Time) (s snapshot, more bool, err e
 	if err := f.readHealth(a.now); err != nil {
 		return s, false, err
 	}
+	f.readHosts(a.now)
 	evals, err := f.evals.read(deadline)
 	if err != nil {
 		return s, false, err

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"boost-tui/runner"
 	"boost-tui/tui/chart"
@@ -158,19 +159,25 @@ func (m *Model) hostState(h *hostStat) (string, theme.Style) {
 	case 2:
 		text, style = t.Glyphs.Cross+" "+text, t.Bad
 	}
+	if c := h.clock; level == 0 && c != nil && c.Abs() >= clockApart {
+		text, style = fmt.Sprintf("%s, clock %+.0f s", text, c.Seconds()), t.Warn
+	}
 	if level == 0 && m.slowHost() == h.name {
 		text, style = text+" <slow", t.Warn
 	}
 	return text, style
 }
 
+// clockApart is from how much on a host's clock is worth a word: times in its logs are off by that.
+const clockApart = 2 * time.Second
+
 // hostEnd is how a host of a run that is over fared: whether the run's cause names it, else how its ranks ended.
 func (m *Model) hostEnd(h *hostStat) (string, theme.Style) {
 	t := m.env.Theme
+	if r := m.run.Result; r != nil && slices.Contains(r.Lost, h.name) {
+		return t.Glyphs.Cross + " lost", t.Bad
+	}
 	if m.run.State != runner.Finished && blames(m.run.Cause, h.name) {
-		if strings.Contains(m.run.Cause, "lost") || strings.Contains(m.run.Cause, "silent") {
-			return t.Glyphs.Cross + " lost", t.Bad
-		}
 		return t.Glyphs.Cross + " the cause", t.Bad
 	}
 	bad, known := 0, 0

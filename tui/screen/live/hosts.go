@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"boost-tui/profiler/record"
+	"boost-tui/runner"
 )
 
 // hostStat is what is known of one host of a run now. Shares are from 0 to 1; NaN and negative integers are unknown.
@@ -26,7 +27,8 @@ type hostStat struct {
 	late float64
 	// silent is how long the host has shown no sign of life.
 	silent time.Duration
-	seen   bool // it has shown one
+	seen   bool           // it has shown one
+	clock  *time.Duration // how far its clock is ahead of the first host's; nil: unknown
 }
 
 func newHostStat(name string) hostStat {
@@ -87,18 +89,45 @@ func (f *follower) hosts(a ask, ranks []rankStat) []hostStat {
 	return out
 }
 
-// placed lists the hosts with their ranks: as the run's record names them, else as the samples do.
+// readHosts reads which hosts the run has, as long as that is not known; where it is, what is known of their clocks may
+// change, and is read now and then.
+func (f *follower) readHosts(now time.Time) {
+	if !f.namedAt.IsZero() && now.Sub(f.namedAt) < hostsEvery {
+		return
+	}
+	f.namedAt = now
+	if named, err := runner.Hosts(f.dir); err == nil {
+		f.named = named
+	}
+}
+
+// hostsEvery is how often the hosts' clocks are read.
+const hostsEvery = 10 * time.Second
+
+// placed lists the hosts with their ranks: as the agents have said, else as the run's record names them, else as the samples
+// do.
 func (f *follower) placed(a ask) (out []hostStat) {
+	if len(f.named) > 0 {
+		for _, n := range f.named {
+			h := f.sampledHost(n.Name)
+			for r := n.First; r < n.First+n.Ranks && r < a.world; r++ {
+				h.ranks = append(h.ranks, r)
+			}
+			if n.OffsetNanos != nil {
+				d := time.Duration(*n.OffsetNanos)
+				h.clock = &d
+			}
+			out = append(out, h)
+		}
+		return out
+	}
 	of := map[string][]int{}
 	for rank, s := range f.cpu {
 		of[s.host] = append(of[s.host], rank)
 	}
 	if n := len(a.hosts); n > 1 && n <= a.world && n >= len(f.health) {
 		for i, name := range a.hosts {
-			h := newHostStat(name)
-			if t := f.health[fileName(name)]; t != nil {
-				h = t.stat(name)
-			}
+			h := f.sampledHost(name)
 			// As runner.Share deals them out.
 			for rank := i * a.world / n; rank < (i+1)*a.world/n; rank++ {
 				h.ranks = append(h.ranks, rank)
@@ -115,6 +144,14 @@ func (f *follower) placed(a ask) (out []hostStat) {
 	}
 	slices.SortFunc(out, func(a, b hostStat) int { return compareHosts(&a, &b) })
 	return out
+}
+
+// sampledHost is a host with what its samples say.
+func (f *follower) sampledHost(name string) hostStat {
+	if t := f.health[fileName(name)]; t != nil {
+		return t.stat(name)
+	}
+	return newHostStat(name)
 }
 
 // fileName is a host's name as files have it.

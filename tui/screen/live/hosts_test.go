@@ -29,7 +29,7 @@ func across(t testing.TB, hosts int) testkit.RunDir {
 
 func TestHostGoldens(t *testing.T) {
 	lost := across(t, 2)
-	lost.State, lost.Cause = runner.Failed, "host node2 was lost: it has been silent for 15 s"
+	lost.State, lost.Cause, lost.Lost = runner.Failed, "host node2 was lost: it has been silent for 15 s", []string{"node2"}
 	for name, r := range map[string]testkit.RunDir{"hosts": across(t, 2), "hostlost": lost} {
 		for _, size := range goldenSizes {
 			t.Run(fmt.Sprintf("%s_%dx%d", name, size[0], size[1]), func(t *testing.T) {
@@ -174,3 +174,5 @@ func TestEvaluationsAreShown(t *testing.T) {
 	d.Press("esc")
 	has(t, d.Text(), "eval 1.500 ppl 4.48 @ 148")
 }
+
+func sizeName(size [2]int) string { return fmt.Sprintf("%dx%d", size[0], size[1]) }

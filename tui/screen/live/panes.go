@@ -8,6 +8,7 @@ import (
 	"boost-tui/tui/chart"
 	"boost-tui/tui/format"
 	"boost-tui/tui/layout"
+	"boost-tui/tui/pick"
 	"boost-tui/tui/theme"
 	"boost-tui/tui/widget/panel"
 	"boost-tui/tui/widget/stepbar"
@@ -38,6 +39,21 @@ func (m *Model) failure(w int) (out []string) {
 		for _, line := range words(sign+" "+string(m.run.State)+": "+layout.Clean(m.run.Cause), w, failureLines) {
 			out = append(out, style.Paint(line))
 		}
+	}
+	return append(out, m.chainLines(w)...)
+}
+
+// chainLines say from which run this one goes on, as which one it does, and what its job has left.
+func (m *Model) chainLines(w int) (out []string) {
+	t := m.env.Theme
+	add := func(style theme.Style, text string) {
+		out = append(out, style.Paint(layout.Cut(layout.Clean(text), w, t.Glyphs.Ellipsis)))
+	}
+	if x := m.run.Run.Restart; x != nil && m.live() {
+		add(t.Dim, fmt.Sprintf("restart %d of %d, goes on from %s", x.Number, m.run.Run.Experiment.Where.MaxRestarts, pick.Short(x.Of)))
+	}
+	if r := m.run.Result; r != nil && r.RestartedAs != "" {
+		add(t.Warn, "it goes on as "+pick.Short(r.RestartedAs)+": ] goes there")
 	}
 	return out
 }

@@ -166,9 +166,11 @@ func (m *Model) list(in msg.Runs) tea.Cmd {
 	return nil
 }
 
-// followed reports whether another run waits, or waited, for the one with the ID.
+// followed reports whether another run waits, or waited, for the one with the ID, or goes on from it.
 func (m *Model) followed(id string) bool {
-	return slices.ContainsFunc(m.infos, func(in runner.Info) bool { return in.Run.After == id })
+	return slices.ContainsFunc(m.infos, func(in runner.Info) bool {
+		return in.Run.After == id || in.Run.Restart != nil && in.Run.Restart.Of == id
+	})
 }
 
 // choose finds references for the shown run.

@@ -177,6 +177,9 @@ func (m *Model) age(nanos int64, seen time.Time, period float64) string {
 // elsewhere reports whether ranks of the run are on other machines than this one.
 func (m *Model) elsewhere() bool {
 	r := &m.run.Run
+	if w := r.Experiment.Where.Where; w != "" && w != experiment.WhereLocal {
+		return true
+	}
 	return len(r.Hosts) > 1 || len(r.Hosts) == 1 && r.Hosts[0] != m.env.Host
 }
 

@@ -1,0 +1,74 @@
+package live_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"boost-tui/profiler/record"
+	"boost-tui/runner"
+	"boost-tui/runner/protocol"
+	"boost-tui/tui/msg"
+	"boost-tui/tui/testkit"
+)
+
+// A run that a machine failed leads to the one that goes on, and that says where it comes from.
+func TestARestartIsFollowed(t *testing.T) {
+	first := across(t, 2)
+	d, store := start(t, 120, 36, first)
+	d.Send(msg.OpenRun{ID: first.ID})
+	next := across(t, 2)
+	next.ID, next.Steps = "1129-1600-again", 20
+	root := filepath.Dir(store.Infos[0].Dir)
+	in := next.Write(t, root)
+	in.Run.Restart = &runner.Restart{Of: first.ID, Number: 1}
+	in.Run.Experiment.Where.MaxRestarts = 3
+	old := &store.Infos[0]
+	old.State, old.Cause = runner.Failed, "host node2 was lost"
+	old.Result = &runner.Result{State: runner.Failed, Lost: []string{"node2"}, RestartedAs: in.ID}
+	store.Infos = append(store.Infos, in)
+	d.Send(msg.RunsChanged{})
+	has(t, d.Text(), "running "+in.ID, "restart 1 of 3, goes on from")
+	d.Press("[")
+	has(t, d.Text(), "failed: host node2 was lost", "it goes on as", "✗ lost")
+}
+
+// Which host has which ranks, and whose clock is off, is what the agents say.
+func TestHostsFileDecides(t *testing.T) {
+	r := across(t, 2)
+	d, store := start(t, 120, 36, r)
+	has(t, d.Text(), "4-7")
+	offset := int64(300e9)
+	data, err := json.Marshal(map[string]any{"schema": 1, "hosts": []runner.Host{{Name: "node1", First: 0, Ranks: 6, OffsetNanos: new(int64)}, {Name: "node2", First: 6, Ranks: 2, OffsetNanos: &offset}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(store.Infos[0].Dir, protocol.HostsFile), data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 12 {
+		at := time.Now().Add(time.Duration(i) * time.Second)
+		for _, host := range r.Hosts {
+			if err := os.Chtimes(record.HealthPath(store.Infos[0].Dir, host), at, at); err != nil {
+				t.Fatal(err)
+			}
+		}
+		d.Advance(time.Second)
+	}
+	d.Press("h")
+	has(t, lineWith(d.Text(), "node1"), "0-5")
+	has(t, lineWith(d.Text(), "node2"), "6-7", "clock +300 s")
+}
+
+// A pending run says what its job waits for.
+func TestAJobThatWaits(t *testing.T) {
+	r := across(t, 2)
+	r.State, r.Steps, r.Hosts, r.Evals, r.NoHealth = runner.Pending, 0, nil, nil, true
+	r.Cause = "Slurm job 4711 waits for nodes that are free (Resources); place 3 of 12 in partition gpu; may start in 23 min (Sun 15:43)"
+	for _, size := range goldenSizes {
+		d, _ := start(t, size[0], size[1], r)
+		testkit.Golden(t, "pending_"+sizeName(size), d.Text(), size[0], size[1])
+	}
+}
