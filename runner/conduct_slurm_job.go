@@ -56,7 +56,15 @@ func (s *slurmJob) Cancel(reason string) error {
 // Kill implements Agents.
 func (s *slurmJob) Kill() error {
 	s.once.Do(func() { close(s.killed) })
-	return endJob(s.client, s.file)
+	return endJob(s.client, s.current())
+}
+
+// current is the job of the last run of the chain, which may be another one than that of the first.
+func (s *slurmJob) current() jobFile {
+	if f, ok := ownJob(Last(readInfo(s.dir, here(), time.Now())).Dir); ok {
+		return f
+	}
+	return s.file
 }
 
 // endJob has Slurm end a job.
@@ -102,8 +110,9 @@ func (s *slurmJob) Wait() error {
 			return fmt.Errorf("its Slurm job %s was to end and %v later nobody knows whether it did", s.file.ID, jobSilence)
 		case <-jobs.C:
 		}
-		found, err := s.client.Find(context.Background(), []slurm.Ref{s.file.Ref})
-		if j := found[s.file.Ref]; err == nil && j.Over() {
+		at := s.current()
+		found, err := s.client.Find(context.Background(), []slurm.Ref{at.Ref})
+		if j := found[at.Ref]; err == nil && j.Over() && s.current().Ref == at.Ref {
 			return s.last(j)
 		}
 	}

@@ -46,13 +46,13 @@ func (c *slurmConductor) startStep(ctx context.Context, j conductJob, a slurm.Al
 	if err != nil {
 		return nil, err
 	}
-	if err := inheritJob(j, a); err != nil {
-		return nil, err
-	}
 	nodes := max(1, c.where.Nodes)
 	left, lost := without(hosts, j.Lost)
 	if len(hosts) > 0 && len(left) < nodes {
-		return nil, fmt.Errorf("%d nodes are left of Slurm job %s, and the run needs %d", len(left), a.Job.ID, nodes)
+		return c.again(ctx, j, fmt.Errorf("%d nodes are left of Slurm job %s, and the run needs %d", len(left), a.Job.ID, nodes))
+	}
+	if err := inheritJob(j, a); err != nil {
+		return nil, err
 	}
 	version, err := c.client.Version(ctx)
 	if err != nil {
@@ -71,6 +71,34 @@ func (c *slurmConductor) startStep(ctx context.Context, j conductJob, a slurm.Al
 	}
 	return st, nil
 }
+
+// again submits a job of its own for the successor of a run whose job has too few nodes left. In an allocation that was there
+// before, there is nothing to be done.
+func (c *slurmConductor) again(ctx context.Context, j conductJob, few error) (Agents, error) {
+	if j.Run.Restart == nil {
+		return nil, few
+	}
+	before, ok := ownJob(filepath.Join(filepath.Dir(j.Dir), j.Run.Restart.Of))
+	if !ok {
+		return nil, few
+	}
+	script, err := protocol.ReadFile(before.Script, maxScriptBytes) // what the user set may not be there to read on a node
+	if err != nil {
+		return nil, errors.Join(few, err)
+	}
+	path := filepath.Join(j.Dir, jobScriptFile)
+	if err := protocol.WriteFile(path, script); err != nil {
+		return nil, errors.Join(few, err)
+	}
+	agents, err := c.submit(ctx, j, path)
+	if err != nil {
+		return nil, errors.Join(few, err)
+	}
+	return agents, nil
+}
+
+// maxScriptBytes bounds the script of a job.
+const maxScriptBytes = 1 << 20
 
 // inheritJob writes down that the run is this job, where that is not known: the run is the successor of one that was, or whoever
 // submitted the job has not come to it yet.
