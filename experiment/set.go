@@ -97,7 +97,13 @@ func (k Key) bad(value, why string) error {
 	return fmt.Errorf("%s: %q %s; allowed: %s", k.Name, clip(value), why, k.Allowed())
 }
 
+// maxText bounds one value: a thousand hosts by name, a path, a mixture of data. What is longer belongs in a file.
+const maxText = 16 << 10
+
 func (k Key) set(e *Experiment, value string) error {
+	if len(value) > maxText {
+		return k.bad(value, fmt.Sprintf("takes %d bytes, more than %d", len(value), maxText))
+	}
 	if !utf8.ValidString(value) || strings.ContainsFunc(value, unicode.IsControl) {
 		return k.bad(value, "holds control characters or is not UTF-8")
 	}

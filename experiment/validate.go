@@ -131,6 +131,9 @@ func (c *checker) words() {
 	if len(c.e.Tags) > 32 {
 		c.add("tags", "at most 32 tags", "are more than 32")
 	}
+	if slices.ContainsFunc(c.e.Tags, func(tag string) bool { return len([]rune(tag)) > 64 }) {
+		c.add("tags", "a tag has at most 64 characters", "hold one that is longer than 64 characters")
+	}
 	if c.e.Train.Data == "" {
 		c.add("data", "data is named", "must name a file, a folder, or embedded", DataEmbedded)
 	}

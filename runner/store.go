@@ -131,6 +131,9 @@ func (r *Run) describe(tmp string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("encode %s: %w", protocol.RunFile, err)
 	}
+	if len(data) >= maxFileBytes { // nobody could read it again
+		return "", fmt.Errorf("%s would take %d bytes, more than %d: the command line that started the run is too long; say it in a file (--config)", protocol.RunFile, len(data), maxFileBytes)
+	}
 	return id, protocol.WriteFile(filepath.Join(tmp, protocol.RunFile), append(data, '\n'))
 }
 

@@ -5,9 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"strings"
 	"sync/atomic"
 	"syscall"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -57,10 +60,31 @@ func steers(r rune) bool {
 
 // print writes text for people to stdout.
 func (a *app) print(format string, args ...any) error {
-	if _, err := fmt.Fprintf(a.out, format, args...); err != nil {
+	if _, err := io.WriteString(a.out, calm(fmt.Sprintf(format, args...))); err != nil {
 		return fmt.Errorf("write to stdout: %w", err)
 	}
 	return nil
+}
+
+// calm is text that a terminal takes without harm, whoever's words are in it: what steers it, other than the ends of
+// lines and tabs, becomes a question mark.
+func calm(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && (unicode.IsControl(r) || steers(r) || r == utf8.RuneError) {
+			return '?'
+		}
+		return r
+	}, text)
+}
+
+// maxComplaint bounds an error or a note: who says a word of ten megabytes need not read it again.
+const maxComplaint = 16 << 10
+
+func bounded(text string) string {
+	if len(text) <= maxComplaint {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxComplaint], "") + "…"
 }
 
 // pipe is stdout. Whoever reads it may leave, as head does; that is no failure of the work, so the rest is dropped

@@ -66,7 +66,7 @@ func execute(ctx context.Context, s streams, args []string) int {
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
 		fmt.Fprintln(s.err, "boost-tui: interrupted")
 	default:
-		fmt.Fprintf(s.err, "boost-tui: %v\n", err)
+		fmt.Fprintf(s.err, "boost-tui: %s\n", calm(bounded(err.Error())))
 		if !a.started {
 			fmt.Fprintln(s.err, "boost-tui --help lists the commands, boost-tui COMMAND --help its flags")
 		}
@@ -129,4 +129,6 @@ func isTerminal(stream any) bool {
 }
 
 // note writes a line for people. It never reaches stdout, so that --json stays pure.
-func (a *app) note(format string, args ...any) { fmt.Fprintf(a.err, format+"\n", args...) }
+func (a *app) note(format string, args ...any) {
+	fmt.Fprintln(a.err, calm(bounded(fmt.Sprintf(format, args...))))
+}
