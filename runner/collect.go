@@ -173,7 +173,7 @@ func (c *collector) names(in *os.Root, folder string) []string {
 
 // trash finds deleted runs, and what an emptying that was interrupted left of them.
 func (c *collector) trash() {
-	root, trash, err := c.store.openTrash(false)
+	root, trash, err := c.store.openTrash()
 	if err != nil {
 		c.errs = append(c.errs, fmt.Errorf("look into the trash: %w", err))
 		return

@@ -48,9 +48,9 @@ type Deleted struct {
 // root that the user owns, that hold a run.json and that are not running, and follows no link. What fails is in the error,
 // and the others are deleted.
 func (s *Store) Trash(ids ...string) (done []string, err error) {
-	root, trash, err := s.openTrash(true)
+	root, err := os.OpenRoot(s.Root)
 	if err != nil {
-		return nil, fmt.Errorf("delete: %w", record.Explain(err))
+		return nil, fmt.Errorf("delete: %w", err)
 	}
 	defer root.Close()
 	batch := newBatch()
@@ -58,7 +58,7 @@ func (s *Store) Trash(ids ...string) (done []string, err error) {
 	for _, prefix := range ids {
 		id, err := s.Find(prefix)
 		if err == nil {
-			if err = s.moveToTrash(root, trash, id, batch); err != nil {
+			if err = s.moveToTrash(root, id, batch); err != nil {
 				err = fmt.Errorf("delete run %s: %w", id, record.ExplainFor(err, "ask for more", "a run can be deleted only where its folder may be written"))
 			}
 		}
@@ -71,13 +71,17 @@ func (s *Store) Trash(ids ...string) (done []string, err error) {
 	return done, join(errs...)
 }
 
-func (s *Store) moveToTrash(root *os.Root, trash, id, batch string) error {
+func (s *Store) moveToTrash(root *os.Root, id, batch string) error {
 	dir, err := openRun(root, id)
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
 	if err := s.notAlive(id); err != nil {
+		return err
+	}
+	trash, err := trashIn(root, true)
+	if err != nil {
 		return err
 	}
 	to := filepath.Join(trash, id)
@@ -108,30 +112,40 @@ func (s *Store) notAlive(id string) error {
 	return nil
 }
 
-// openTrash opens the store and names the user's trash in it. Without create it may be empty: there is none.
-func (s *Store) openTrash(create bool) (root *os.Root, trash string, err error) {
+// openTrash opens the store and names the user's trash in it; empty: there is none.
+func (s *Store) openTrash() (root *os.Root, trash string, err error) {
 	if root, err = os.OpenRoot(s.Root); err != nil {
 		return nil, "", err
 	}
+	if trash, err = trashIn(root, false); err != nil {
+		return nil, "", errors.Join(err, root.Close())
+	}
+	return root, trash, nil
+}
+
+// trashIn names the user's trash in a store, which is made where that is asked for; empty: there is none.
+func trashIn(root *os.Root, create bool) (trash string, err error) {
 	for _, name := range []string{trashFolder, fmt.Sprintf("%s-%d", trashFolder, os.Geteuid())} {
 		if create {
-			err = root.Mkdir(name, protocol.DirMode)
+			if err := root.Mkdir(name, protocol.DirMode); err != nil && !errors.Is(err, fs.ErrExist) {
+				return "", record.Explain(err)
+			}
 		}
-		st, lerr := root.Lstat(name)
-		if lerr != nil {
-			err = errors.Join(lerr, err)
+		st, err := root.Lstat(name)
+		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		sys, ok := st.Sys().(*syscall.Stat_t)
-		if st.IsDir() && ok && int(sys.Uid) == os.Geteuid() {
-			return root, name, nil
+		if err != nil {
+			return "", err
 		}
-		err = fmt.Errorf("%s is not a folder of this user", name)
+		if sys, ok := st.Sys().(*syscall.Stat_t); st.IsDir() && ok && int(sys.Uid) == os.Geteuid() {
+			return name, nil
+		}
 	}
-	if !create && errors.Is(err, fs.ErrNotExist) {
-		return root, "", nil
+	if create {
+		return "", fmt.Errorf("%s is not a folder of this user", trashFolder)
 	}
-	return nil, "", errors.Join(err, root.Close())
+	return "", nil
 }
 
 func newBatch() string {
@@ -142,7 +156,7 @@ func newBatch() string {
 
 // Deleted lists the runs in this user's trash, the one that was deleted last first.
 func (s *Store) Deleted(ctx context.Context) ([]Deleted, error) {
-	root, trash, err := s.openTrash(false)
+	root, trash, err := s.openTrash()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -211,7 +225,7 @@ func (s *Store) Undo(ctx context.Context, ids ...string) (done []string, err err
 		}
 		chosen = append(chosen, d)
 	}
-	root, trash, err := s.openTrash(false)
+	root, trash, err := s.openTrash()
 	if err != nil {
 		return nil, fmt.Errorf("undo: %w", err)
 	}
@@ -248,7 +262,7 @@ func findDeleted(all []Deleted, prefix string) (Deleted, error) {
 
 // inTrash reports whether a run of that id, or of the ending that people remember, is in the trash.
 func (s *Store) inTrash(prefix string) bool {
-	root, trash, err := s.openTrash(false)
+	root, trash, err := s.openTrash()
 	if err != nil {
 		return false
 	}
