@@ -57,13 +57,17 @@ type fault struct {
 	within time.Duration  // from the fault to the end of the command
 	// away are the hosts that cannot be reached while the fault lasts, and that must be clean when it is over.
 	away []string
+	// fences says that those hosts live: no agent and no rank may be left on them, cut off as they are.
+	fences bool
 	// unseen says that the run in front dies with the fault: its record says what became of the run.
 	unseen bool
+	// goesOn says that the run must survive: it is seen to go on, and then cancelled from another host.
+	goesOn bool
 }
 
 var faults = []fault{
-	{name: "cut node2", where: "slurm", do: harm("cut", "node2"), state: failed, cause: naming("node2"), within: lostWithin},
-	{name: "cut node1, which leads", where: "slurm", do: harm("cut", "node1"), state: failed, cause: naming("node1"), within: lostWithin},
+	{name: "cut node2", where: "slurm", do: harm("cut", "node2"), state: failed, cause: naming("node2"), within: lostWithin, away: []string{"node2"}, fences: true},
+	{name: "cut node1, which leads", where: "slurm", do: harm("cut", "node1"), state: failed, cause: naming("node1"), within: lostWithin, away: []string{"node1"}, fences: true},
 	{name: "crash node2", where: "slurm", do: harm("crash", "node2"), state: failed, cause: naming("node2"), within: lostWithin, away: []string{"node2"}},
 	{name: "crash node1, which leads", where: "slurm", do: harm("crash", "node1"), state: failed, cause: naming("node1"), within: lostWithin, away: []string{"node1"}},
 	{name: "hang node2", where: "slurm", do: harm("hang", "node2"), state: failed, cause: naming("node2"), within: lostWithin, away: []string{"node2"}},
@@ -84,15 +88,15 @@ var faults = []fault{
 	{name: "a module is missing", where: "slurm", extra: []string{"--set", "setup=broken"}, before: missingModule, state: failed, cause: naming("nonexistent|module"), within: 40 * time.Second},
 	{name: "the shared file system is full", where: "slurm", before: onSmallFS, do: func(s *scene) { s.do(s.t, "fill", "login", s.small()) }, state: failed, cause: naming("full|space|disk"), within: 40 * time.Second},
 
-	{name: "cut node2", where: "ssh", do: harm("cut", "node2"), state: failed, cause: naming("node2"), within: lostWithin},
-	{name: "cut node1, which leads", where: "ssh", do: harm("cut", "node1"), state: failed, cause: naming("node1"), within: lostWithin},
+	{name: "cut node2", where: "ssh", do: harm("cut", "node2"), state: failed, cause: naming("node2"), within: lostWithin, away: []string{"node2"}, fences: true},
+	{name: "cut node1, which leads", where: "ssh", do: harm("cut", "node1"), state: failed, cause: naming("node1"), within: lostWithin, away: []string{"node1"}, fences: true},
 	{name: "crash node2", where: "ssh", do: harm("crash", "node2"), state: failed, cause: naming("node2"), within: lostWithin, away: []string{"node2"}},
 	{name: "crash node1, which leads", where: "ssh", do: harm("crash", "node1"), state: failed, cause: naming("node1"), within: lostWithin, away: []string{"node1"}},
 	{name: "hang node2", where: "ssh", do: harm("hang", "node2"), state: failed, cause: naming("node2"), within: lostWithin, away: []string{"node2"}},
 	{name: "SIGKILL of the agent on node2", where: "ssh", do: kill("node2", "agent"), state: failed, cause: naming("node2"), within: endWithin},
 	{name: "SIGKILL of the agent on node1", where: "ssh", do: kill("node1", "agent"), state: failed, cause: naming("agent"), within: lostWithin},
 	{name: "SIGKILL of a rank on node2", where: "ssh", do: kill("node2", "rank"), state: failed, cause: naming("rank 1.*SIGKILL"), within: endWithin},
-	{name: "SIGKILL of an ssh client", where: "ssh", do: func(s *scene) { s.killNamed(s.t, "login", "ssh", "node2") }, state: []string{"failed", "cancelled"}, cause: naming("node2"), within: lostWithin},
+	{name: "SIGKILL of an ssh client", where: "ssh", do: func(s *scene) { s.killNamed(s.t, "login", "ssh", "node2") }, state: []string{"cancelled"}, cause: naming("."), within: lostWithin, goesOn: true},
 	{name: "SIGKILL of `boost-tui conduct`", where: "ssh", do: kill("login", "conduct"), state: []string{"failed", "cancelled"}, cause: naming("."), within: lostWithin},
 	{name: "SIGKILL of `boost-tui run`", where: "ssh", do: func(s *scene) { _ = s.job.cmd.Process.Kill() }, state: []string{"failed", "cancelled"}, cause: naming("."), within: endWithin, unseen: true},
 	{name: "the shared file system is full", where: "ssh", before: onSmallFS, do: func(s *scene) { s.do(s.t, "fill", "login", s.small()) }, state: failed, cause: naming("full|space|disk"), within: 40 * time.Second},
@@ -167,6 +171,9 @@ func (f fault) happens(t *testing.T) {
 	if f.do != nil {
 		f.do(s)
 	}
+	if f.goesOn {
+		s.goesOn()
+	}
 	v := f.ended(s, began)
 	took := time.Since(began)
 	if !slices.Contains(f.state, v.State) || !f.cause.MatchString(v.Cause) {
@@ -179,6 +186,9 @@ func (f fault) happens(t *testing.T) {
 		})
 	}
 	for _, h := range f.away {
+		if f.fences {
+			s.fenced(t, h)
+		}
 		s.do(t, "heal", h)
 	}
 	s.gone(t, goneWithin)
@@ -195,7 +205,7 @@ func (f fault) ended(s *scene, began time.Time) (v said) {
 	if !f.unseen {
 		r := s.job.wait(f.within)
 		s.json(r, &v)
-		if r.code != 1 && v.State != "finished" {
+		if r.code != 1 && v.State != "finished" && !f.goesOn {
 			s.t.Errorf("exit %d of a run that is %s", r.code, v.State)
 		}
 		return v
@@ -208,6 +218,16 @@ func (f fault) ended(s *scene, began time.Time) (v said) {
 		time.Sleep(200 * time.Millisecond)
 	}
 	return v
+}
+
+// goesOn waits long enough for a host to be missed, requires that the run is still at work, and cancels it.
+func (s *scene) goesOn() {
+	s.t.Helper()
+	time.Sleep((silence + 3) * time.Second)
+	s.reaches(s.dir, stepOf(s.dir, 0)+20)
+	if r := s.on("node3", "cancel", filepath.Base(s.dir)); r.code != 0 {
+		s.t.Errorf("cancel on node3: exit %d\n%s", r.code, r.errs)
+	}
 }
 
 // dirOf is the folder of the run; it is looked for once.
@@ -234,6 +254,9 @@ func (f fault) row(t *testing.T, v said, took, left time.Duration) {
 		t.Fatal(err)
 	}
 	defer file.Close()
+	if f.goesOn {
+		v.State, v.Cause = "goes on", "nothing is said: the connection is made again"
+	}
 	cause := strings.NewReplacer("|", "/", "\n", " ", filepath.Dir(s0(v.Dir)), "RUNS").Replace(v.Cause)
 	if _, err := fmt.Fprintf(file, "| %s | %s | %s | %.1f s | %s |\n", f.name, f.where, v.State, took.Seconds(), cause); err != nil {
 		t.Fatal(err)

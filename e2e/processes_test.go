@@ -150,3 +150,13 @@ func (c *cluster) gone(t testing.TB, within time.Duration, hosts ...string) time
 		time.Sleep(100 * time.Millisecond)
 	}
 }
+
+// fenced fails when an agent or a rank is left on a host that is cut off.
+func (c *cluster) fenced(t testing.TB, host string) {
+	t.Helper()
+	for _, role := range []string{"agent", "rank"} {
+		for _, p := range c.find(t, host, role, "") {
+			t.Errorf("%s is cut off and has still %v", host, p)
+		}
+	}
+}
