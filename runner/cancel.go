@@ -23,6 +23,9 @@ func Cancel(ctx context.Context, s *Store, id, reason string) (Info, error) {
 	if err != nil {
 		return Info{}, err
 	}
+	if in.State.Over() && in.Mine() && comesBack(in) {
+		return takeBack(ctx, in, reason)
+	}
 	if in.State.Over() {
 		return in, fmt.Errorf("run %s is not running: it is %s", in.ID, in.State)
 	}

@@ -62,3 +62,26 @@ func (h *Handle) endOrphan() {
 		_ = endJob(&slurm.Client{}, f)
 	}
 }
+
+// comesBack reports that a run is over and its job waits to go on with another one.
+func comesBack(in Info) bool {
+	f, own := ownJob(in.Dir)
+	if !own || in.Result == nil || in.Result.RestartedAs != "" || !mayRestart(in) {
+		return false
+	}
+	j, err := theQueue().Job(f.Ref)
+	return err == nil && !j.Over()
+}
+
+// takeBack keeps the job of a run that is over from going on with another one.
+func takeBack(ctx context.Context, in Info, reason string) (Info, error) {
+	f, err := readJob(in.Dir)
+	if err == nil {
+		err = errors.Join(requestCancel(in.Dir, reason), (&slurm.Client{}).Cancel(ctx, f.Ref))
+	}
+	theQueue().forget(f.Ref)
+	if err != nil {
+		return in, fmt.Errorf("cancel run %s: %w", in.ID, err)
+	}
+	return in, nil
+}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"path/filepath"
 	"time"
 
@@ -119,33 +118,17 @@ func Conduct(ctx context.Context, o ConductOptions) error {
 		return fmt.Errorf("conduct: %w", err)
 	}
 	defer hangUp()
-	if o.Inside {
-		if dir, err = c.queuedAgain(ctx, dir); err != nil {
-			return fmt.Errorf("conduct: %w", err)
-		}
+	first := dir
+	if dir, err = c.rejoin(ctx, dir); err != nil {
+		return fmt.Errorf("conduct: %w", err)
 	}
 	for dir != "" {
 		if dir, err = c.attempt(ctx, dir); err != nil {
 			return fmt.Errorf("conduct: %w", err)
 		}
 	}
-	return nil
+	return c.comeBack(first)
 }
-
-// queuedAgain is about a job that a scheduler starts a second time, because a node failed or the job was preempted: what it ran
-// then is over, and what runs now is its successor. Of a job's first start it gives the run itself.
-func (c *conduct) queuedAgain(ctx context.Context, dir string) (next string, err error) {
-	in := Last(readInfo(dir, here(), time.Now()))
-	if _, err := readAgent(in.Dir); errors.Is(err, fs.ErrNotExist) && in.Result == nil {
-		return in.Dir, nil
-	}
-	h := newHandle(in.Run, in.Dir, ended{errQueuedAgain})
-	<-h.ended
-	return c.restart(ctx, h.settle())
-}
-
-// errQueuedAgain is how agents ended of which nobody heard.
-var errQueuedAgain = errors.New("its job was queued again: a node of it failed, or it was preempted")
 
 // attempt sees one run to its end, and gives the folder of its successor; empty: there is none.
 func (c *conduct) attempt(ctx context.Context, dir string) (next string, err error) {
@@ -166,7 +149,7 @@ func (c *conduct) attempt(ctx context.Context, dir string) (next string, err err
 		return "", nil
 	}
 	in, told, err := c.await(ctx, newHandle(run, dir, agents))
-	if err != nil || told {
+	if err != nil || told || c.leaves(in) {
 		return "", err
 	}
 	return c.restart(ctx, in)

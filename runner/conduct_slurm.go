@@ -106,7 +106,7 @@ func (c *slurmConductor) submit(ctx context.Context, j conductJob, script string
 	if err := writeJob(j.Dir, f); err != nil { // nobody would find it
 		return nil, errors.Join(err, c.client.Cancel(context.Background(), ref))
 	}
-	if !j.Foreground {
+	if !j.Foreground || j.Inside { // in a job that goes on as another one, the nodes are not to be held
 		return nil, nil
 	}
 	return watchJob(c.client, f, j), nil

@@ -45,9 +45,9 @@ func watchJob(c *slurm.Client, f jobFile, j conductJob) *slurmJob {
 
 // Cancel implements Agents. Agents end their ranks in order, and are told by file; a job that none has begun is just taken back.
 func (s *slurmJob) Cancel(reason string) error {
-	dir := Last(readInfo(s.dir, here(), time.Now())).Dir
-	asked := requestCancel(dir, reason)
-	if _, err := readAgent(dir); asked == nil && !errors.Is(err, fs.ErrNotExist) {
+	in := Last(readInfo(s.dir, here(), time.Now()))
+	asked := requestCancel(in.Dir, reason)
+	if _, err := readAgent(in.Dir); asked == nil && in.Result == nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	return s.Kill()
@@ -113,6 +113,9 @@ func (s *slurmJob) Wait() error {
 		at := s.current()
 		found, err := s.client.Find(context.Background(), []slurm.Ref{at.Ref})
 		if j := found[at.Ref]; err == nil && j.Over() && s.current().Ref == at.Ref {
+			if j.State == slurm.Cancelled { // somebody does not want it to go on
+				_ = requestCancel(Last(readInfo(s.dir, here(), time.Now())).Dir, jobSays(j))
+			}
 			return s.last(j)
 		}
 	}

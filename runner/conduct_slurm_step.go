@@ -91,8 +91,8 @@ func (c *slurmConductor) again(ctx context.Context, j conductJob, few error) (Ag
 		return nil, errors.Join(few, err)
 	}
 	agents, err := c.submit(ctx, j, path)
-	if err != nil {
-		return nil, errors.Join(few, err)
+	if err != nil { // there are clusters on which nodes may not submit
+		return nil, errors.Join(few, err, requeue(c.client, before))
 	}
 	return agents, nil
 }

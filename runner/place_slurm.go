@@ -71,7 +71,7 @@ func whoTold(cause string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), toldPatience)
 	defer cancel()
 	j, err := (&slurm.Client{}).Past(ctx, a.Job)
-	if j = j.Ended(); err != nil || j.Vanished || !j.Over() {
+	if j = j.Ended(a.Restarts); err != nil || j.Vanished || !j.Over() && j.State != slurm.Requeued {
 		return cause
 	}
 	return jobSays(j)

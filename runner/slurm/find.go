@@ -52,6 +52,9 @@ func (c *Client) Past(ctx context.Context, r Ref) (Job, error) {
 	if err == nil {
 		if j, ok := parseControl(out, r.ID); ok {
 			j.Cluster = r.Cluster
+			if j.State == Timeout && j.Preempted { // its time was cut
+				j.State = Preempted
+			}
 			return j, nil
 		}
 		return Job{}, &toolError{tool: "scontrol", message: "says nothing of job " + r.ID + " that is understood"}

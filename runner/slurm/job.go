@@ -92,6 +92,7 @@ const (
 	NodeFail    State = "NODE_FAIL"
 	Preempted   State = "PREEMPTED"
 	OutOfMemory State = "OUT_OF_MEMORY"
+	Requeued    State = "REQUEUED"
 )
 
 // Phase is what a state comes to.
@@ -106,7 +107,7 @@ const (
 )
 
 var phases = map[State]Phase{
-	Pending: Waits, "REQUEUED": Waits, "REQUEUE_FED": Waits, "REQUEUE_HOLD": Waits, "SPECIAL_EXIT": Waits, "RESV_DEL_HOLD": Waits,
+	Pending: Waits, Requeued: Waits, "REQUEUE_FED": Waits, "REQUEUE_HOLD": Waits, "SPECIAL_EXIT": Waits, "RESV_DEL_HOLD": Waits,
 	Configuring: Runs, Running: Runs, Completing: Runs, Suspended: Runs, "STOPPED": Runs, "RESIZING": Runs, "SIGNALING": Runs,
 	"STAGE_OUT": Runs, "EXPEDITING": Waits,
 	Completed: Over, Failed: Over, Cancelled: Over, Timeout: Over, NodeFail: Over, Preempted: Over, OutOfMemory: Over,
@@ -116,7 +117,7 @@ var phases = map[State]Phase{
 // short are the two letters that some outputs give instead.
 var short = map[string]State{
 	"PD": Pending, "CF": Configuring, "R": Running, "CG": Completing, "S": Suspended, "CD": Completed, "F": Failed, "CA": Cancelled,
-	"TO": Timeout, "NF": NodeFail, "PR": Preempted, "OOM": OutOfMemory, "BF": "BOOT_FAIL", "DL": "DEADLINE", "RQ": "REQUEUED",
+	"TO": Timeout, "NF": NodeFail, "PR": Preempted, "OOM": OutOfMemory, "BF": "BOOT_FAIL", "DL": "DEADLINE", "RQ": Requeued,
 	"RH": "REQUEUE_HOLD", "SE": "SPECIAL_EXIT", "RD": "RESV_DEL_HOLD", "RS": "RESIZING", "SI": "SIGNALING", "SO": "STAGE_OUT",
 	"ST": "STOPPED", "RV": "REVOKED", "RF": "REQUEUE_FED",
 }
@@ -155,14 +156,15 @@ func (j Job) Waits() bool { return !j.Vanished && j.State.Phase() == Waits }
 // limitSlack is how much earlier than its limit a job may be ended for it, and have run by its own account.
 const limitSlack = 5 * time.Second
 
-// Ended is the job as it will be once it has ended, where it is being ended: until then Slurm says only that it is.
-func (j Job) Ended() Job {
-	if j.State != Completing {
-		return j
-	}
+// Ended is the job as it will be once it has ended, where it is being ended: until then Slurm says only that it is, and of one that
+// is preempted not even that. restarts is how often it had been started again when it began.
+func (j Job) Ended(restarts int) Job {
 	switch {
-	case j.Preempted:
+	case j.Preempted && (j.State.Phase() == Runs || j.State == Timeout):
 		j.State = Preempted
+	case j.Restarts > restarts:
+		j.State = Requeued
+	case j.State != Completing:
 	case j.Limit > 0 && j.Ran >= j.Limit-limitSlack:
 		j.State = Timeout
 	case j.Reason == "NodeFail":
@@ -182,7 +184,7 @@ func (j Job) Ending() string {
 	}
 	text := map[State]string{
 		Completed: "ended by itself", Cancelled: "was cancelled (scancel)", Timeout: "reached its time limit" + j.limitWords(),
-		NodeFail: "lost a node", Preempted: "was preempted: another job needed its nodes",
+		NodeFail: "lost a node", Requeued: "was put back into the queue (scontrol requeue, or a node failed)", Preempted: "was preempted: another job needed its nodes",
 		OutOfMemory: "used more memory than it had asked for", "BOOT_FAIL": "ended: its nodes did not start",
 		"DEADLINE": "reached its deadline", "REVOKED": "was taken over by another cluster", Failed: "failed",
 	}[j.State]

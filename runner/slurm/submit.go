@@ -164,3 +164,12 @@ func (c *Client) Cancel(ctx context.Context, r Ref) error {
 	}
 	return err
 }
+
+// Requeue puts a job back into the queue: what runs of it is ended, and it starts anew some minutes later.
+func (c *Client) Requeue(ctx context.Context, r Ref) error {
+	if err := r.Check(); err != nil {
+		return err
+	}
+	_, _, err := c.query(ctx, "scontrol", r.on("requeue", r.ID)...)
+	return err
+}
