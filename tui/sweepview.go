@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -143,11 +144,11 @@ func (s *sweepStore) Export(ctx context.Context, id, to string) ([]string, error
 
 // writeNew writes a file aside and gives it its name; one that is there stays.
 func writeNew(path string, write func(io.Writer) error) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".export-")
+	f, err := os.OpenFile(filepath.Join(filepath.Dir(path), ".export-"+rand.Text()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666) // less the umask
 	if err != nil {
 		return err
 	}
-	err = errors.Join(write(f), f.Chmod(0o644), f.Close())
+	err = errors.Join(write(f), f.Close())
 	if err == nil {
 		err = os.Link(f.Name(), path) // unlike a rename it replaces nothing
 	}

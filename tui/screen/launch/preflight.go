@@ -3,18 +3,16 @@ package launch
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"strings"
 
 	"boost-tui/experiment"
 	"boost-tui/runner"
 	"boost-tui/runner/protocol"
-	"boost-tui/tui/format"
 	"boost-tui/tui/layout"
 	"boost-tui/tui/msg"
 	"boost-tui/tui/pick"
-	"boost-tui/tui/theme"
+	"boost-tui/tui/screen"
 	"boost-tui/tui/widget/modal"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -62,7 +60,7 @@ func (m *Model) confirmPreflight() tea.Cmd {
 		return msg.Send(msg.Toast{Level: msg.Bad, Text: "cannot run: " + faults[0].String()})
 	}
 	e := m.draft.resolved
-	lines := []string{placeText(e, m.env.Host), "", "Clocks, program, memory, GPUs, the folder of the runs, products, all-reduce within and between nodes, and reference",
+	lines := []string{placeText(e, m.env.Host), "", "Clocks, program, memory, GPUs, the folder of the runs, products, all-reduce within and between nodes, and reference " +
 		"cases are looked at for about a minute, by the ranks of this configuration. Nothing is trained."}
 	if others, _, _ := m.besides(); len(others) > 0 {
 		lines = append(lines, "", "! other runs of this machine go on: what is measured beside them is too slow")
@@ -88,7 +86,7 @@ func (m *Model) startPreflight(e experiment.Experiment) tea.Cmd {
 
 func (m *Model) preflightRuns(in preflightStarted) tea.Cmd {
 	if in.err != nil {
-		m.preflight = preflight{}
+		m.preflight = preflight{failure: firstLine(in.err.Error())}
 		return msg.Send(msg.Toast{Level: msg.Bad, Text: "the preflight did not start: " + firstLine(in.err.Error())})
 	}
 	m.preflight = preflight{id: in.id, asked: true}
@@ -152,7 +150,7 @@ func (m *Model) takePreflight(in preflightRead) tea.Cmd {
 func (m *Model) showPreflight() tea.Cmd {
 	text := m.preflight.failure
 	if m.preflight.found != nil {
-		text = strings.Join(PreflightLines(m.env.Theme, *m.preflight.found), "\n")
+		text = strings.Join(screen.PreflightLines(m.env.Theme, *m.preflight.found), "\n")
 	}
 	return msg.Send(msg.Open{Modal: newReading("Preflight "+pick.Short(m.preflight.id), text, "R", "look again"), Then: func(answer any) tea.Cmd {
 		if answer != "R" || m.env.ReadOnly {
@@ -162,39 +160,12 @@ func (m *Model) showPreflight() tea.Cmd {
 	}})
 }
 
-// PreflightLines are the verdicts of a preflight in lines, the bad ones first. Everything in it was read from a run's folder.
-func PreflightLines(t theme.Theme, p protocol.Preflight) []string {
-	wide := 0
-	for _, c := range p.Checks {
-		wide = max(wide, min(20, layout.Width(layout.Clean(c.What))))
-	}
-	signs := map[string]string{protocol.VerdictOK: t.Glyphs.Check, protocol.VerdictSlow: t.Glyphs.Warn, protocol.VerdictFailed: t.Glyphs.Cross}
-	var lines []string
-	for _, verdict := range []string{protocol.VerdictFailed, protocol.VerdictSlow, protocol.VerdictOK} {
-		for _, c := range p.Checks[:min(len(p.Checks), shownChecks)] {
-			if c.Verdict != verdict {
-				continue
-			}
-			found := layout.Clean(c.Found)
-			if c.Node != "" {
-				found = layout.Clean(c.Node) + ": " + found
-			}
-			lines = append(lines, signs[verdict]+" "+layout.Pad(verdict, 7)+layout.Pad(layout.Clean(c.What), wide)+"  "+found)
-			if c.Advice != "" {
-				lines = append(lines, strings.Repeat(" ", wide+11)+"do: "+layout.Clean(c.Advice))
-			}
-		}
-	}
-	return append(lines, "", fmt.Sprintf("%s: %s, looked at for %.0f s", layout.Clean(p.Verdict), format.Many(len(p.Nodes), "node"), p.Seconds))
-}
-
-// shownChecks bounds what a dialog lists; the run's folder has all.
-const shownChecks = 2000
-
 // preflightLine is the status of a look that is under way; "" where there is none.
 func (m *Model) preflightLine() string {
 	p, t := &m.preflight, m.env.Theme
 	switch {
+	case p.id == "" && p.failure != "":
+		return t.Bad.Paint(t.Glyphs.Cross + " the last preflight did not start: " + p.failure)
 	case p.starting:
 		return t.Accent.Paint("starting a preflight " + t.Glyphs.Ellipsis)
 	case p.id != "" && !p.over && p.asked:

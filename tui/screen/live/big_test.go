@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -183,4 +184,27 @@ func BenchmarkLiveSecond(b *testing.B) {
 		d.Advance(time.Second)
 		d.View()
 	}
+}
+
+// BenchmarkLiveSecondOf512 is what a second of a run of 64 hosts with 8 ranks each at five steps a second costs: reading what is
+// new of every rank and host, and drawing. 100 ms would be a tenth of a core.
+func BenchmarkLiveSecondOf512(b *testing.B) {
+	r := many(b)
+	d, store := start(b, 120, 36, r)
+	d.Press("h")
+	step := r.Steps
+	b.ReportAllocs()
+	for b.Loop() {
+		b.StopTimer()
+		appendSteps(b, store.Infos[0].Dir, r, step+1, step+5)
+		step += 5
+		b.StartTimer()
+		d.Advance(time.Second)
+		d.View()
+	}
+	var mem runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&mem)
+	b.ReportMetric(float64(mem.HeapAlloc)/(1<<20), "MiB-heap")
+	runtime.KeepAlive(d)
 }

@@ -62,6 +62,29 @@ func TestHostsFileDecides(t *testing.T) {
 	has(t, lineWith(d.Text(), "node2"), "6-7", "clock +300 s")
 }
 
+// Of a run that looks at its machines, what it found is shown, at every size, and its log in its place.
+func TestAPreflightIsShown(t *testing.T) {
+	r := across(t, 2)
+	r.Steps, r.Evals = 0, nil
+	d, store := start(t, 120, 36, r)
+	store.Infos[0].Run.Preflight = &protocol.PreflightSpec{}
+	d.Send(msg.RunsChanged{})
+	has(t, d.Text(), "it takes a minute at most")
+	found := protocol.Preflight{Seconds: 9, Nodes: make([]protocol.Node, 2), Checks: []protocol.Check{{What: "between nodes", Node: "node2\x1b[2J", Verdict: protocol.VerdictSlow, Found: "0.1 GB/s", Advice: "look at the cable"}}}
+	if err := protocol.WritePreflight(store.Infos[0].Dir, found); err != nil {
+		t.Fatal(err)
+	}
+	d.Advance(2 * time.Second)
+	for _, size := range testkit.Sizes() {
+		d.Resize(size[0], size[1])
+		has(t, d.Text(), "slow   between nodes")
+		testkit.CheckSize(t, sizeName(size), d.View(), size[0], size[1])
+	}
+	has(t, d.Text(), "do: look at the cable", "node2: 0.1 GB/s", "slow: 2 nodes")
+	d.Press("l")
+	has(t, d.Text(), "Log  rank 0")
+}
+
 // A pending run says what its job waits for.
 func TestAJobThatWaits(t *testing.T) {
 	r := across(t, 2)

@@ -34,7 +34,7 @@ func (m *Model) read() tea.Cmd {
 
 // ask is what the screen wants to know now.
 func (m *Model) ask() ask {
-	a := ask{span: m.span, end: m.end, first: m.page * pageRanks, world: m.world(), hosts: m.run.Run.Hosts, now: m.env.Now()}
+	a := ask{span: m.span, end: m.end, first: m.page * pageRanks, world: m.world(), hosts: m.run.Run.Hosts, now: m.env.Now(), look: m.run.Run.Preflight != nil}
 	if cores := m.run.Run.Cores; cores > 0 && a.world > 0 {
 		a.cores = max(1, float64(cores/a.world))
 	}

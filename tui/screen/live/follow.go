@@ -6,6 +6,7 @@ import (
 
 	"boost-tui/profiler/record"
 	"boost-tui/runner"
+	"boost-tui/runner/protocol"
 	"boost-tui/tui/feed"
 	"boost-tui/tui/widget/stepbar"
 )
@@ -36,6 +37,7 @@ type ask struct {
 	world       int
 	hosts       []string  // of the run as its record names them; fewer than two: known by their samples alone
 	now         time.Time // by the screen's clock
+	look        bool      // the run looks at its machines instead of training
 	cores       float64   // of a rank; 0 unknown
 	memoryBytes int64     // of the machine; 0 unknown
 }
@@ -61,7 +63,8 @@ type snapshot struct {
 	period               float64 // seconds of a step, of the window
 	hosts                []hostStat
 	evals                []record.Evaluation
-	nonFinite            int64 // first step whose loss was no number; negative: none
+	look                 *protocol.Preflight // of a run that looks at its machines; nil: not yet
+	nonFinite            int64               // first step whose loss was no number; negative: none
 	slow                 straggler
 	comm                 feed.Collectives
 }
@@ -112,6 +115,11 @@ func (f *follower) read(a ask, deadline time.Time) (s snapshot, more bool, err e
 		return s, false, err
 	}
 	f.readHosts(a.now)
+	if a.look {
+		if found, err := protocol.ReadPreflight(f.dir); err == nil {
+			s.look = &found
+		}
+	}
 	evals, err := f.evals.read(deadline)
 	if err != nil {
 		return s, false, err

@@ -195,6 +195,8 @@ func (m *Model) hostEnd(h *hostStat) (string, theme.Style) {
 	switch {
 	case known == 0:
 		return "", t.Dim
+	case bad > 0 && len(m.run.Result.Lost) > 0: // what ended here ended for another host
+		return "ended with the run", t.Dim
 	case bad > 0:
 		return fmt.Sprintf("%s %d of %d ended badly", t.Glyphs.Cross, bad, len(h.ranks)), t.Bad
 	}

@@ -94,7 +94,11 @@ func (m *Model) movePane(by int) {
 
 func (m *Model) toggleLog(string) tea.Cmd {
 	shown := m.focus == paneLog
-	switch layout.ClassOf(m.drawn.W, m.drawn.H+3) {
+	class := layout.ClassOf(m.drawn.W, m.drawn.H+3)
+	if m.run.Run.Preflight != nil { // the log stands in the place of what was found
+		class = layout.Tiny
+	}
+	switch class {
 	case layout.Wide:
 		shown = !m.noLog
 	case layout.Narrow:

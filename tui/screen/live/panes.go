@@ -123,7 +123,7 @@ func (h hostStat) line() string {
 // and was too short to tell, there is nothing to say.
 func (m *Model) stragglerLine(w int, wide bool) string {
 	t, slow := m.env.Theme, &m.shown().slow
-	if m.world() < 2 || m.world() > followWhole || m.run.State == runner.Failed || slow.missing > 0 && (m.run.State != runner.Running || !wide) {
+	if m.run.Run.Preflight != nil || m.world() < 2 || m.world() > followWhole || m.run.State == runner.Failed || slow.missing > 0 && (m.run.State != runner.Running || !wide) {
 		return ""
 	}
 	style := t.Dim

@@ -92,6 +92,9 @@ func (m *Model) partsTable() []string {
 		row("memory alone", p.Memory), row("idle", p.Idle), row("step", p.Sum()), "", "The five parts sum to the step.", "",
 		row("all communication", p.Comm), row("  waiting for other ranks", p.Wait), row("  transfer", p.Transfer), "",
 		"Of it, what is not exposed is hidden by compute.", ""}
+	if text := evalText(s.evals, -1); text != "" {
+		lines = append(lines, "last evaluation: "+text+" (loss in nats per token; step it was made after)", "")
+	}
 	return append(lines, collectiveTable(s)...)
 }
 

@@ -34,6 +34,8 @@ func (m *Model) draw(r layout.Rect) string {
 	// The root keeps three lines for itself.
 	class := layout.ClassOf(r.W, r.H+3)
 	switch {
+	case m.run.Run.Preflight != nil:
+		return m.lookAt(r, class)
 	case m.full:
 		return m.pane(m.focus, r.W, r.H, class == layout.Wide)
 	case class == layout.Wide:
