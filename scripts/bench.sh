@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What the project promises about speed, measured here: bench.sh [all|train|sweep|ui|go]. Every figure stands beside its limit.
+# What the project promises about speed, measured here: bench.sh [all|train|sweep|store|ui|go]. Every figure stands beside its limit.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 what=${1:-all}
@@ -36,6 +36,37 @@ if [ "$what" = all ] || [ "$what" = sweep ]; then
 	held "what is left of 141 000 points (ms)" 500 ./sweeps/results BenchmarkEstimate
 	held "table of 141 000 points (ms)" 2000 ./sweeps/results BenchmarkMeasure
 	go test -run '^$' -bench Sweep -benchtime 1x -timeout 30m ./bench 2>/dev/null | grep -E '^Benchmark|MISSED|FAIL'
+fi
+
+# clocked NAME LIMIT_MS BEFORE COMMAND...: the best of five, each after the shell command BEFORE.
+clocked() {
+	local name=$1 limit=$2 before=$3 best=999999999 t
+	shift 3
+	for _ in 1 2 3 4 5; do
+		eval "$before"
+		t=$(date +%s%N)
+		"$@" >/dev/null 2>"$work/err" || { printf '  %-58s failed: %s\n' "$name" "$(tail -n 1 "$work/err")"; return; }
+		t=$((($(date +%s%N) - t) / 1000))
+		[ "$t" -lt "$best" ] && best=$t
+	done
+	awk -v name="$name" -v limit="$limit" -v ms="$best" 'BEGIN { ms /= 1000
+		printf "  %-58s %10.2f   limit %8.2f   %s (%.2f of it)\n", name, ms, limit, ms <= limit ? "holds" : "MISSED", ms / limit }'
+}
+
+if [ "$what" = all ] || [ "$what" = store ]; then
+	echo
+	echo "== the store of runs"
+	go build -o "$work/ui" ./bench/ui || exit 1
+	"$work/ui" store "$work/store" 5000 >/dev/null || exit 1
+	sleep 3 # what is younger than two seconds is not kept
+	clocked "runs, 5 000 of them, no index (ms)" 1000 "rm -f $work/store/.index" "$bin" runs --runs "$work/store"
+	clocked "runs, 5 000 of them (ms)" 200 : "$bin" runs --runs "$work/store"
+	clocked "runs --json, 5 000 of them (ms)" 400 : "$bin" runs --json --runs "$work/store"
+	clocked "runs --disk, 5 000 of them (ms)" 2000 : "$bin" runs --disk --runs "$work/store"
+	held "list of 5 000 runs, no index (ms)" 1000 ./runner 'BenchmarkList5000/cold'
+	held "list of 5 000 runs (ms)" 200 ./runner 'BenchmarkList5000/warm'
+	held "the same list again, as the UI asks each second (ms)" 100 ./runner 'BenchmarkList5000/again'
+	go test -run '^$' -bench Crowd -benchtime 1x ./bench 2>&1 | grep -E '^Benchmark|MISSED|FAIL'
 fi
 
 # measure NAME LIMIT FIELD ARGS...: one run of ptybench, one of its figures.
@@ -80,6 +111,12 @@ if [ "$what" = all ] || [ "$what" = ui ]; then
 		live=$!
 		for _ in $(seq 100); do [ -s "$work/id" ] && break; sleep 0.1; done
 		measure "live at 5 steps/s (percent of a core)" 3 cpu_pct_idle --idle 20 --before "$session" --quit q,q --ready "step 2" -- "$bin" --runs "$work/live"
+		stop_live
+		"$work/ui" live "$work/wide" 200 5 64 8 >"$work/id64" &
+		live=$!
+		for _ in $(seq 200); do [ -s "$work/id64" ] && break; sleep 0.1; done
+		measure "64 nodes x 8 ranks at 5 steps/s (percent of a core)" 10 cpu_pct_idle --idle 20 --before "$session" --quit q,q --ready "step [2-9]" -- "$bin" --runs "$work/wide"
+		measure "64 nodes x 8 ranks, memory (MB)" 60 peak_rss_mb --idle 10 --before "$session" --quit q,q --ready "step [2-9]" -- "$bin" --runs "$work/wide"
 		stop_live
 		for preset in 30b; do
 			/usr/bin/env python3 - "$bin" "$preset" <<-'PY'

@@ -2,7 +2,10 @@
 // that grows while somebody watches. scripts/bench.sh calls it; the files are what a real run leaves.
 //
 //	ui make RUNS STEPS        a finished run of two ranks; prints its id
-//	ui live RUNS STEPS RATE   a run of STEPS steps so far that gains RATE steps a second until it is ended
+//	ui store RUNS N           N finished runs, as an archive that is unpacked would leave them
+//	ui live RUNS STEPS RATE [HOSTS RANKS]
+//	                          a run of STEPS steps so far that gains RATE steps a second until it is ended, of
+//	                          RANKS ranks on each of HOSTS hosts (1 host, 2 ranks)
 package main
 
 import (
@@ -24,8 +27,6 @@ import (
 	"boost-tui/runner/protocol"
 )
 
-const ranks = 2
-
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, os.Args[1:])
@@ -37,38 +38,55 @@ func main() {
 }
 
 func run(ctx context.Context, args []string) error {
-	usage := errors.New("usage: ui make RUNS STEPS | ui live RUNS STEPS RATE")
+	usage := errors.New("usage: ui make RUNS STEPS | ui store RUNS N | ui live RUNS STEPS RATE [HOSTS RANKS]")
 	if len(args) < 3 {
 		return usage
 	}
-	steps, err := strconv.Atoi(args[2])
-	if err != nil || steps < 1 {
-		return fmt.Errorf("steps: %q is no positive number", args[2])
+	numbers := make([]float64, len(args)-2)
+	for i, text := range args[2:] {
+		var err error
+		if numbers[i], err = strconv.ParseFloat(text, 64); err != nil || !(numbers[i] > 0) {
+			return fmt.Errorf("%q is no positive number", text)
+		}
 	}
+	n := int(numbers[0])
 	switch {
 	case args[0] == "make" && len(args) == 3:
-		return finished(ctx, args[1], steps)
+		return finished(ctx, args[1], n)
+	case args[0] == "store" && len(args) == 3:
+		return fill(ctx, args[1], n)
 	case args[0] == "live" && len(args) == 4:
-		rate, err := strconv.ParseFloat(args[3], 64)
-		if err != nil || !(rate > 0) {
-			return fmt.Errorf("rate: %q is no positive number", args[3])
-		}
-		return live(ctx, args[1], steps, rate)
+		return live(ctx, args[1], n, numbers[1], shape{1, 2})
+	case args[0] == "live" && len(args) == 6:
+		return live(ctx, args[1], n, numbers[1], shape{int(numbers[2]), int(numbers[3])})
 	}
 	return usage
+}
+
+// shape is where the ranks of a run are.
+type shape struct{ hosts, ranks int } // ranks on each host
+
+func (s shape) world() int { return s.hosts * s.ranks }
+
+func (s shape) names() (names []string) {
+	for i := range s.hosts {
+		names = append(names, fmt.Sprintf("node%03d", i+1))
+	}
+	return names
 }
 
 // growing is a run directory that is being written.
 type growing struct {
 	id, dir string
+	shape   shape
 	steps   []*record.Writer
 	rollup  *record.RollupWriter
 	next    int
 }
 
-func create(root string, total int) (*growing, error) {
+func create(root string, total int, s shape) (*growing, error) {
 	e := experiment.Default()
-	e.Name, e.Parallel.TP, e.Train.Steps = "benchmark", ranks, total
+	e.Name, e.Parallel.TP, e.Parallel.DP, e.Train.Steps = "benchmark", min(s.world(), 2), max(1, s.world()/2), total
 	e, err := e.Resolve()
 	if err != nil {
 		return nil, err
@@ -77,12 +95,16 @@ func create(root string, total int) (*growing, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, dir, err := runner.NewStore(root).Create(e, runner.CreateOptions{Argv: []string{"bench"}})
+	o := runner.CreateOptions{Argv: []string{"bench"}}
+	if s.hosts > 1 {
+		o.Hosts = s.names()
+	}
+	r, dir, err := runner.NewStore(root).Create(e, o)
 	if err != nil {
 		return nil, err
 	}
-	g := &growing{id: r.ID, dir: dir, next: 1}
-	numbers := make([]int, ranks)
+	g := &growing{id: r.ID, dir: dir, next: 1, shape: s}
+	numbers := make([]int, s.world())
 	for i := range numbers {
 		numbers[i] = i
 		w, err := record.OpenWriter(record.StepsPath(dir, i))
@@ -140,7 +162,7 @@ func (g *growing) close() error {
 }
 
 func finished(ctx context.Context, root string, steps int) error {
-	g, err := create(root, steps)
+	g, err := create(root, steps, shape{1, 2})
 	if err != nil {
 		return err
 	}
@@ -149,7 +171,7 @@ func finished(ctx context.Context, root string, steps int) error {
 	}
 	now := time.Now()
 	r := runner.Result{Schema: runner.Schema, State: runner.Finished, Started: now.Add(-time.Hour), Ended: now}
-	for i := range ranks {
+	for i := range g.shape.world() {
 		r.Ranks = append(r.Ranks, runner.RankExit{Rank: i})
 	}
 	data, err := json.Marshal(r)
@@ -160,8 +182,8 @@ func finished(ctx context.Context, root string, steps int) error {
 	return protocol.WriteFile(filepath.Join(g.dir, protocol.ResultFile), data)
 }
 
-func live(ctx context.Context, root string, steps int, rate float64) error {
-	g, err := create(root, steps+1_000_000)
+func live(ctx context.Context, root string, steps int, rate float64, sh shape) error {
+	g, err := create(root, steps+1_000_000, sh)
 	if err != nil {
 		return err
 	}
@@ -178,11 +200,19 @@ func live(ctx context.Context, root string, steps int, rate float64) error {
 
 // grow adds steps at an even pace and samples of the ranks once a second until the context ends.
 func (g *growing) grow(ctx context.Context, rate float64) (err error) {
-	health, err := record.OpenWriter(record.HealthPath(g.dir, "bench"))
-	if err != nil {
-		return err
+	var health []*record.Writer
+	defer func() {
+		for _, w := range health {
+			err = errors.Join(err, w.Close())
+		}
+	}()
+	for _, name := range g.shape.names() {
+		w, err := record.OpenWriter(record.HealthPath(g.dir, name))
+		if err != nil {
+			return err
+		}
+		health = append(health, w)
 	}
-	defer func() { err = errors.Join(err, health.Close()) }()
 	tick := time.NewTicker(time.Duration(float64(time.Second) / rate))
 	defer tick.Stop()
 	var beat time.Time
@@ -208,11 +238,18 @@ func (g *growing) grow(ctx context.Context, rate float64) (err error) {
 	}
 }
 
-// beat renews the heartbeat and samples every rank.
-func (g *growing) beat(w *record.Writer, now time.Time) error {
-	for rank := range ranks {
-		l := record.NewHealthLine(record.KindCPU, now.UnixNano())
-		l.Rank, l.CPUPercent, l.RSSBytes, l.Threads = int64(rank), 90+5*math.Sin(float64(now.Unix())), 80<<20, 9
+// beat renews the heartbeat and samples every rank and host.
+func (g *growing) beat(hosts []*record.Writer, now time.Time) error {
+	for i, w := range hosts {
+		for r := range g.shape.ranks {
+			l := record.NewHealthLine(record.KindCPU, now.UnixNano())
+			l.Rank, l.CPUPercent, l.RSSBytes, l.Threads = int64(i*g.shape.ranks+r), 90+5*math.Sin(float64(now.Unix())), 80<<20, 9
+			if err := w.Health(&l); err != nil {
+				return err
+			}
+		}
+		l := record.NewHealthLine(record.KindHost, now.UnixNano())
+		l.CPUPercent, l.MemUsedBytes = 85, 8<<30
 		if err := w.Health(&l); err != nil {
 			return err
 		}
