@@ -49,6 +49,7 @@ type sshRun struct {
 	again     bool          // the agents were started by a conductor that is gone
 	pulse     pulse
 	removeDir func() error // of the shared connections
+	release   func()       // lets another process stand over the run
 
 	ctx    context.Context // ends when nobody needs to reach the hosts any more
 	cancel context.CancelFunc
@@ -61,11 +62,23 @@ type sshRun struct {
 
 // start implements conductor.
 func (c sshConductor) start(ctx context.Context, j conductJob) (Agents, error) {
+	release, busy, err := standOver(j.Dir)
+	if err != nil || busy { // who is busy looks after it
+		return nil, record.Explain(err)
+	}
 	r, err := newSSHRun(c.hosts, j)
 	if err != nil {
+		release()
 		return nil, err
 	}
-	if err := r.begin(ctx); err != nil {
+	r.release = release
+	if r.again {
+		was, _ := readSSH(j.Dir) // it could be read a moment ago
+		if agents, err := r.goOn(ctx, was); agents == nil {
+			r.close()
+			return nil, err
+		}
+	} else if err := r.begin(ctx); err != nil {
 		r.close()
 		return nil, err
 	}
@@ -125,6 +138,7 @@ func (r *sshRun) close() {
 	if r.home != nil {
 		r.home.close()
 	}
+	r.release()
 }
 
 // begin reaches every host before anything starts on one, and then starts the agents.
@@ -132,18 +146,17 @@ func (r *sshRun) begin(ctx context.Context) error {
 	if err := r.each(ctx, (*sshHost).connect); err != nil {
 		return err
 	}
-	if !r.again {
-		if err := r.look(ctx); err != nil {
-			return err
-		}
-		if err := (sshRecord{Scattered: r.home != nil}).write(r.job.Dir); err != nil {
-			return err
-		}
+	if err := r.look(ctx); err != nil {
+		return err
 	}
 	if err := r.each(ctx, (*sshHost).open); err != nil {
 		return err
 	}
-	if r.home != nil && !r.again {
+	// From here on there may be something to come back to.
+	if err := (sshRecord{Scattered: r.home != nil}).write(r.job.Dir); err != nil {
+		return err
+	}
+	if r.home != nil {
 		if err := r.home.prepare(ctx); err != nil {
 			return err
 		}
@@ -256,8 +269,28 @@ func (r *sshRun) Wait() error {
 		err = errors.Join(err, r.writeLost(lost))
 	}
 	r.part()
+	again := r.leaveBehind()
 	r.close()
+	if again {
+		err = errors.Join(err, startConductor(r.job.Dir, r.job.Binary))
+	}
 	return err
+}
+
+// leaveBehind writes down which hosts may hold files of the run, and reports whether there are any.
+func (r *sshRun) leaveBehind() bool {
+	if r.home == nil {
+		return false
+	}
+	was := sshRecord{Scattered: true}
+	for _, h := range r.hosts {
+		h.mu.Lock()
+		if h.left {
+			was.Left = append(was.Left, h.name)
+		}
+		h.mu.Unlock()
+	}
+	return len(was.Left) > 0 && was.write(r.job.Dir) == nil
 }
 
 // watch waits until the agent of every host has ended, or the host is given up.

@@ -17,7 +17,10 @@ import (
 const (
 	// redialFirst and redialMost are how long a host is let be before it is tried again.
 	redialFirst = 300 * time.Millisecond
-	redialMost  = 3 * time.Second
+	redialMost  = time.Second
+	// redialPatience is how long most attempts to reach a host again may take: while a network is cut an attempt hears nothing, and
+	// the next one finds it healed sooner than this one's packets are sent again.
+	redialPatience = 3 * time.Second
 	// hushed is how long a session may say nothing, although its connection stands, before it is made anew: it says something
 	// each second.
 	hushed = 6 * time.Second
@@ -35,6 +38,7 @@ type sshHost struct {
 	program string // path of this program there; empty: it was not looked for
 	files   *hostFiles
 	fetches int // that failed
+	redials int
 
 	settled chan struct{} // closed when the agent has ended, or the host was given up
 
@@ -213,9 +217,7 @@ func (h *sshHost) send(m mirror.Message) bool {
 
 // handle takes what the session says that is no file, and files that are not kept as they come. It runs in the session's goroutine.
 func (h *sshHost) handle(m mirror.Message) (taken bool, err error) {
-	h.mu.Lock()
-	h.heard = time.Now()
-	h.mu.Unlock()
+	h.hear()
 	if m.Kind != mirror.Status {
 		if h.run.home == nil {
 			return true, fmt.Errorf("%w: a file, where all hosts see the folder", mirror.ErrMessage)
@@ -233,6 +235,13 @@ func (h *sshHost) handle(m mirror.Message) (taken bool, err error) {
 	h.stat = s
 	h.mu.Unlock()
 	return true, nil
+}
+
+// hear counts the host as heard just now.
+func (h *sshHost) hear() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.heard = time.Now()
 }
 
 func (h *sshHost) status() remoteStatus {
@@ -347,7 +356,11 @@ func (h *sshHost) again(wait time.Duration) bool {
 		return false
 	case <-limit.C:
 	}
-	ctx, cancel := context.WithCancel(h.run.ctx)
+	patience := redialPatience
+	if h.redials++; h.redials%3 == 0 {
+		patience = startPatience // it may be a long way
+	}
+	ctx, cancel := context.WithTimeout(h.run.ctx, patience)
 	defer cancel()
 	err := h.connect(ctx)
 	if err == nil {

@@ -54,7 +54,9 @@ func (s *Store) Load(id string) (Info, error) {
 	if err != nil {
 		return Info{}, err
 	}
-	return s.info(id, here(), time.Now()), nil
+	in := s.info(id, here(), time.Now())
+	s.revive(&in)
+	return in, nil
 }
 
 // Read describes the run in a directory, in whatever store it lies.
@@ -86,6 +88,11 @@ func (s *Store) list(ctx context.Context, now time.Time) ([]Info, []error) {
 	s.cache.keep(l.ids)
 	l.remember()
 	infos, errs := listed(infos)
+	for i := range infos {
+		if in := &infos[i]; in.State == Lost || !in.State.Over() { // others need nobody
+			s.revive(in)
+		}
+	}
 	return infos, append(errs, l.links...)
 }
 

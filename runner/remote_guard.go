@@ -185,15 +185,15 @@ func (g *guard) end(now time.Time, reason string) {
 // lease tells whether the conductor is heard: a session changes a file each second, and says when its connection ends. How old
 // the file is no clock is asked; that it changes is seen here.
 type lease struct {
-	path   string
-	limit  time.Duration
-	was    []byte
-	seen   time.Time // when it changed last
-	hungUp bool
+	path  string
+	limit time.Duration
+	was   []byte
+	seen  time.Time // when it changed last
+	gone  bool      // the conductor has ended, as far as anybody can tell
 }
 
-// leaseHungUp is what the file holds when the connection has ended.
-const leaseHungUp = "the connection has ended\n"
+// leaseGone is what the file holds when the conductor has ended. One whose connection was lost says nothing any more: it may come back.
+const leaseGone = "the conductor has gone\n"
 
 func (l *lease) begin(path string, limit time.Duration) {
 	*l = lease{path: path, limit: limit, seen: time.Now()}
@@ -202,23 +202,19 @@ func (l *lease) begin(path string, limit time.Duration) {
 func (l *lease) ended(now time.Time) bool {
 	if data, err := protocol.ReadFile(l.path, 4096); err == nil && !bytes.Equal(data, l.was) {
 		l.was, l.seen = data, now
-		l.hungUp = string(data) == leaseHungUp
+		l.gone = string(data) == leaseGone
 	}
-	if l.hungUp {
+	if l.gone {
 		return now.Sub(l.seen) > min(guardGrace, l.limit)
 	}
 	return now.Sub(l.seen) > l.limit
 }
 
-// renew says that the conductor is heard, or that the connection has ended.
-func renewLease(path string, n int) error {
-	text := leaseHungUp
-	if n >= 0 {
-		text = fmt.Sprintf("%d\n", n)
-	}
+// renewLease says what the file of a lease is to say. Without the run's folder nothing is said: the agent notices that itself.
+func renewLease(path, text string) error {
 	err := writeInPlace(path, text)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // the run's folder is gone: its agent notices
+		return nil
 	}
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"boost-tui/profiler/record"
 	"boost-tui/runner/mirror"
@@ -62,10 +63,18 @@ func Remote(ctx context.Context, o RemoteOptions) error {
 		return errors.Join(err, mirror.Message{Kind: mirror.Trouble, Data: []byte(err.Error())}.Write(o.Out))
 	}
 	err = server.Run(ctx)
-	if err != nil { // the conductor did not take its leave: it comes back, or the run ends
-		err = errors.Join(err, renewLease(leasePath(s.folder, s.o.Host), -1))
+	if errors.Is(err, io.EOF) && conductorGone(o.Out) {
+		err = errors.Join(err, renewLease(leasePath(s.folder, s.o.Host), leaseGone))
 	}
 	return errors.Join(err, closeAll(), s.leave())
+}
+
+// conductorGone tells, at the end of stdin, a conductor that has ended from a connection that was lost. In the first case the
+// connection stands, and takes what is said; in the second sshd has let go of stdout too.
+func conductorGone(out io.Writer) bool {
+	const both = 250 * time.Millisecond // sshd closes one after another, and a busy machine takes its time
+	time.Sleep(both)
+	return mirror.Message{Kind: mirror.Status}.Write(out) == nil
 }
 
 // openSession reads what is asked of this host and makes a place for the run.
@@ -173,13 +182,18 @@ func (s *session) handle(m mirror.Message) error {
 		return s.start(m.Data)
 	case mirror.Beat:
 		s.beats++
-		return renewLease(leasePath(s.folder, s.o.Host), s.beats)
+		return s.renew()
 	case mirror.Cancel:
 		return s.cancel(m.Name, string(m.Data))
 	case mirror.Erase:
 		s.erase = s.o.scattered()
 	}
 	return nil
+}
+
+// renew notes that the conductor is heard.
+func (s *session) renew() error {
+	return renewLease(leasePath(s.folder, s.o.Host), fmt.Sprintf("%d %d\n", os.Getpid(), s.beats))
 }
 
 // start has the agent started, unless it was before.
@@ -192,7 +206,7 @@ func (s *session) start(data []byte) error {
 		return nil
 	}
 	order := guardOrder{remoteSetup: s.o, Folder: s.folder, Peer: o.Peer}
-	if err := renewLease(leasePath(s.folder, s.o.Host), s.beats); err != nil {
+	if err := s.renew(); err != nil {
 		return record.Explain(err)
 	}
 	return startGuard(s.binary, order)

@@ -59,7 +59,7 @@ func (e *Error) Error() string {
 	case Lost:
 		return with(fmt.Sprintf("the connection to host %s was lost", h))
 	case NoHome:
-		return with(fmt.Sprintf("host %s has no place for this program: the user's home folder is missing there and XDG_CACHE_HOME is not set", h))
+		return with(fmt.Sprintf("host %s has no folder for this program: the user's home there is missing, cannot be written to, or is full; XDG_CACHE_HOME in the environment that ssh gives can name another place", h))
 	case NoRoom:
 		return with(fmt.Sprintf("host %s cannot keep this program's files: free some space there, or set XDG_CACHE_HOME in the environment that ssh gives", h))
 	case NotRunnable:
