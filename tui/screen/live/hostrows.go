@@ -196,7 +196,7 @@ func (m *Model) hostEnd(h *hostStat) (string, theme.Style) {
 	case known == 0:
 		return "", t.Dim
 	case bad > 0 && len(m.run.Result.Lost) > 0: // what ended here ended for another host
-		return "ended with the run", t.Dim
+		return "ended with it", t.Dim
 	case bad > 0:
 		return fmt.Sprintf("%s %d of %d ended badly", t.Glyphs.Cross, bad, len(h.ranks)), t.Bad
 	}
