@@ -2,6 +2,7 @@ package runner
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +13,7 @@ import (
 
 	"boost-tui/runner/control"
 	"boost-tui/runner/protocol"
+	"boost-tui/runner/slurm"
 )
 
 const (
@@ -45,7 +47,7 @@ func (a *agent) succeed() error {
 			return nil // the first host is alive, and writes it
 		case stale.age() >= patience:
 			time.Sleep(wait)
-			return a.writeSuccession()
+			return errors.Join(a.writeSuccession(), a.handJobBack())
 		}
 	}
 }
@@ -78,4 +80,23 @@ func (a *agent) writeSuccession() error {
 		return errors.Join(fmt.Errorf("say that the first host was lost: %w", written), err)
 	}
 	return errors.Join(err, forgetMeeting(a.dir))
+}
+
+// handJobBack lets go of a job whose first node, and with it the program that stood over the run, is lost: Slurm would keep the
+// other nodes for it until it notices, or to the end. Where the run is to go on the job is queued again.
+func (a *agent) handJobBack() error {
+	f, ok := ownJob(a.dir)
+	if !ok || f.ID != os.Getenv("SLURM_JOB_ID") {
+		return nil
+	}
+	in := readInfo(a.dir, here(), wallNow())
+	client := &slurm.Client{}
+	if in.Result != nil && mayRestart(in) {
+		err := client.Requeue(context.Background(), f.Ref) // it has a deadline of its own
+		if err == nil {
+			return nil
+		}
+		fmt.Fprintf(os.Stderr, "queue job %s again: %v\n", f.ID, err)
+	}
+	return client.Cancel(context.Background(), f.Ref)
 }
