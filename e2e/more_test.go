@@ -205,30 +205,33 @@ func TestHostileWordsAreRefusedOrHarmless(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
 	marker := filepath.Join(p.home(), "pwned")
-	for _, evil := range []string{`$(touch ` + marker + `)`, "`touch " + marker + "`", `'; touch ` + marker + `; '`, "a\ntouch " + marker, `"a b" 'c'`, "\x1b]0;x\x07", `-oProxyCommand=touch ` + marker, strings.Repeat("x", 100000)} {
-		short := []string{"--size", "tiny", "--layers", "1", "--seq", "32", "--micro-batch", "2", "--tp", "2", "--steps", "3"}
-		for _, args := range [][]string{
-			append([]string{"--name", evil, "--tags", evil}, places["ssh"]...),
-			append([]string{"--name", evil, "--tags", evil}, places["slurm"]...),
-			{"--where", "ssh", "--nodes", "2", "--hosts", evil + ",node2"},
-			{"--where", "slurm", "--nodes", "2", "--partition", evil},
-			{"--where", "slurm", "--nodes", "2", "--account", evil},
-			{"--where", "slurm", "--nodes", "2", "--set", "constraint=" + evil},
-			{"--where", "slurm", "--nodes", "2", "--set", "time=" + evil},
-			{"--where", "slurm", "--nodes", "2", "--set", "setup=" + evil},
-		} {
-			r := p.on("login", append(append([]string{"run", "--json"}, args...), short...)...)
-			if strings.Contains(r.errs, "\x1b]0") || strings.Contains(r.out, "\x1b]0") {
-				t.Errorf("%.60q: an escape sequence came out", args)
-			}
-			if r.code == 0 && !strings.HasPrefix(args[0], "--name") {
-				t.Errorf("%.60q was taken", args)
-			}
-			if _, err := os.Stat(marker); err == nil {
-				t.Fatalf("%.80q ran a command", args)
-			}
+	words := []string{`$(touch ` + marker + `)`, "`touch " + marker + "`", `'; touch ` + marker + `; '`, "a\ntouch " + marker, "#SBATCH\n#SBATCH --comment=x", `-oProxyCommand=touch ` + marker,
+		"\x1b]0;x\x07", strings.Repeat("x", 100000)}
+	quick := []string{"--size", "tiny", "--layers", "1", "--seq", "32", "--micro-batch", "2", "--tp", "2", "--steps", "3"}
+	try := func(args ...string) {
+		t.Helper()
+		r := p.on("login", append(append([]string{"run", "--json"}, args...), quick...)...)
+		if strings.Contains(r.errs, "\x1b]0") || strings.Contains(r.out, "\x1b]0") {
+			t.Errorf("%.60q: an escape sequence came out", args)
+		}
+		if r.code != 0 && strings.TrimSpace(r.errs) == "" {
+			t.Errorf("%.60q was refused without a word", args)
+		}
+		if _, err := os.Stat(marker); err == nil {
+			t.Fatalf("%.80q ran a command", args)
 		}
 	}
+	all := strings.Join(words[:5], " ")
+	for _, where := range places {
+		try(append([]string{"--name", all, "--tags", strings.ReplaceAll(all, ",", " ")}, where...)...)
+	}
+	for _, evil := range words {
+		try("--where", "ssh", "--nodes", "2", "--hosts", evil+",node2")
+		for _, key := range []string{"partition", "constraint", "time", "setup", "qos"} {
+			try("--where", "slurm", "--nodes", "2", "--set", key+"="+evil)
+		}
+	}
+	try("--where", "slurm", "--nodes", "2", "--set", "account="+words[0])
 	p.gone(t, goneWithin)
 }
 
@@ -249,10 +252,12 @@ func TestScreensOnTwoHosts(t *testing.T) {
 		see := func(want string) {
 			t.Helper()
 			var screen string
-			p.eventually(15*time.Second, host+" shows "+want+"\n"+screen, func() bool {
+			for end := time.Now().Add(15 * time.Second); !strings.Contains(screen, want); time.Sleep(200 * time.Millisecond) {
 				screen = p.user(t, host, "tmux", "-S", socket, "capture-pane", "-p")
-				return strings.Contains(screen, want)
-			})
+				if time.Now().After(end) {
+					t.Fatalf("%s does not show %q:\n%s", host, want, screen)
+				}
+			}
 		}
 		see("two-nodes")
 		p.user(t, host, "tmux", "-S", socket, "send-keys", "Enter")

@@ -198,7 +198,7 @@ func (p *program) settles(t *testing.T, id string, deadline time.Time) {
 	}
 	p.gone(t, goneWithin)
 	p.eventually(2*goneWithin, "an empty queue", func() bool {
-		return strings.TrimSpace(p.root(t, "squeue", "-h", "-o", "%A %T")) == ""
+		return strings.TrimSpace(p.root(t, "squeue", "-h", "-o", "%A", "-t", "PD,R,S")) == ""
 	})
 	v := p.show("login", id)
 	if v.State == "" || v.State != "finished" && v.Cause == "" {
