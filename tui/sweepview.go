@@ -144,7 +144,7 @@ func (s *sweepStore) Export(ctx context.Context, id, to string) ([]string, error
 
 // writeNew writes a file aside and gives it its name; one that is there stays.
 func writeNew(path string, write func(io.Writer) error) error {
-	f, err := os.OpenFile(filepath.Join(filepath.Dir(path), ".export-"+rand.Text()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666) // less the umask
+	f, err := os.OpenFile(filepath.Join(filepath.Dir(path), ".export-"+rand.Text()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) // less the umask
 	if err != nil {
 		return err
 	}

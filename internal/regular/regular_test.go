@@ -73,3 +73,20 @@ func closed(f *os.File, err error) error {
 	}
 	return f.Close()
 }
+
+// What is written aside is for whom the umask lets it be.
+func TestAside(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range []struct{ umask, want int }{{0o077, 0o600}, {0o022, 0o644}} {
+		old := unix.Umask(c.umask)
+		f, err := Aside(dir, ".x.")
+		unix.Umask(old)
+		if err != nil {
+			t.Fatal(err)
+		}
+		st, err := f.Stat()
+		if err := errors.Join(err, f.Close()); err != nil || int(st.Mode().Perm()) != c.want {
+			t.Errorf("umask %o: %v, %v", c.umask, st.Mode(), err)
+		}
+	}
+}

@@ -20,6 +20,7 @@ import (
 	"strconv"
 	"strings"
 
+	"boost-tui/internal/regular"
 	"boost-tui/profiler/compare"
 	"boost-tui/profiler/record"
 )
@@ -106,7 +107,7 @@ func refuse(files []string) error {
 
 // writeAside writes a file under a name of its own in the folder.
 func writeAside(to, name string, write func(io.Writer) error) (string, error) {
-	f, err := os.CreateTemp(to, "."+name+".*")
+	f, err := regular.Aside(to, "."+name+".")
 	if err != nil {
 		return "", fmt.Errorf("write %s: %w", filepath.Join(to, name), explain(err))
 	}
@@ -114,9 +115,6 @@ func writeAside(to, name string, write func(io.Writer) error) (string, error) {
 	err = write(b)
 	if err == nil {
 		err = b.Flush()
-	}
-	if err == nil {
-		err = f.Chmod(0o644)
 	}
 	err = errors.Join(err, f.Close())
 	if err != nil {

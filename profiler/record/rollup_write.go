@@ -22,7 +22,7 @@ type RollupWriter struct {
 // OpenRollupWriter continues the run's rollup, or begins it, for the given ranks.
 func OpenRollupWriter(dir string, ranks []int) (*RollupWriter, error) {
 	path := RollupPath(dir)
-	f, err := regular.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	f, err := regular.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, Explain(err))
 	}

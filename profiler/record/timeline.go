@@ -50,7 +50,7 @@ func OpenTimelineWriter(path string, rank int, clockOffset int64) (*TimelineWrit
 	if err := makeFolder(path); err != nil {
 		return nil, err
 	}
-	f, err := regular.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	f, err := regular.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, Explain(err))
 	}

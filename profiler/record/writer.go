@@ -27,7 +27,7 @@ func makeFolder(path string) error {
 	if path == EventsPath(dir) {
 		return nil
 	}
-	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("make the folder of %s: %w", path, Explain(err))
 	}
 	return nil
@@ -39,7 +39,7 @@ func OpenWriter(path string) (*Writer, error) {
 	if err := makeFolder(path); err != nil {
 		return nil, err
 	}
-	f, err := regular.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o644)
+	f, err := regular.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open %s for appending: %w", path, Explain(err))
 	}
