@@ -59,7 +59,7 @@ func (s *Store) Trash(ids ...string) (done []string, err error) {
 		id, err := s.Find(prefix)
 		if err == nil {
 			if err = s.moveToTrash(root, id, batch); err != nil {
-				err = fmt.Errorf("delete run %s: %w", id, record.ExplainFor(err, "ask for more", "a run can be deleted only where its folder may be written"))
+				err = fmt.Errorf("delete run %s: %w", id, record.ExplainFor(err, "use rm --now, which deletes for good", "a run can be deleted only where its folder may be written"))
 			}
 		}
 		if err != nil {
@@ -128,7 +128,7 @@ func trashIn(root *os.Root, create bool) (trash string, err error) {
 	for _, name := range []string{trashFolder, fmt.Sprintf("%s-%d", trashFolder, os.Geteuid())} {
 		if create {
 			if err := root.Mkdir(name, protocol.DirMode); err != nil && !errors.Is(err, fs.ErrExist) {
-				return "", record.Explain(err)
+				return "", err
 			}
 		}
 		st, err := root.Lstat(name)

@@ -385,8 +385,16 @@ func TestRmOfASweepsRun(t *testing.T) {
 	}
 	p.want(exitOK, "sweep", "pause", "--now")
 	p.eventually(10*time.Second, "the pause", func() bool { return !p.status().Held })
+	before := p.want(exitOK, "sweep", "results", "--json").stdout
 	if r := p.want(exitOK, "rm", "--yes", done); !strings.Contains(r.err, "no figures") {
 		t.Errorf("stderr %s", r.err)
+	}
+	if after := p.want(exitOK, "sweep", "results", "--json").stdout; after == before {
+		t.Error("a deleted run still has figures")
+	}
+	p.want(exitOK, "rm", "--undo")
+	if after := p.want(exitOK, "sweep", "results", "--json").stdout; after != before {
+		t.Errorf("a run that was brought back: %s\nbefore: %s", after, before)
 	}
 }
 

@@ -43,6 +43,8 @@ that such runs start from, and whatever belongs to another user are left alone.`
 				return usagef("--trash-days %d: want a number of days up to %d", days, maxTrashDays)
 			case cmd.Flags().Changed("keep-last") && keep < 0:
 				return usagef("--keep-last %d: want a number of checkpoints", keep)
+			case now && cmd.Flags().Changed("trash-days"):
+				return usagef("--now is --trash-days 0: use one of them")
 			case now:
 				o.TrashAge = 0
 			}
@@ -60,7 +62,6 @@ that such runs start from, and whatever belongs to another user are left alone.`
 	cmd.Flags().IntVar(&days, "trash-days", days, "what was deleted so many days ago")
 	cmd.Flags().IntVar(&keep, "keep-last", -1, "checkpoints that stay of each run that is over (default as many as the run was told to keep)")
 	cmd.Flags().Lookup("keep-last").DefValue = ""
-	cmd.MarkFlagsMutuallyExclusive("now", "trash-days")
 	return cmd
 }
 

@@ -116,7 +116,8 @@ func TestJSONOfTheStore(t *testing.T) {
 	}
 	to := filepath.Join(t.TempDir(), "out")
 	for _, args := range [][]string{{"runs"}, {"show", run.ID}, {"logs", run.ID}, {"compare", run.ID}, {"export", run.ID, "--to", to},
-		{"attach", run.ID}, {"tag", run.ID, "x"}, {"doctor"}, {"version"}, {"rm", "--yes", run.ID}} {
+		{"attach", run.ID}, {"tag", run.ID, "x"}, {"doctor"}, {"version"}, {"archive", run.ID},
+		{"runs", "--archived", "--disk"}, {"rm", "--yes", run.ID}, {"runs", "--deleted"}, {"runs", "gc", "--now"}, {"runs", "undo"}, {"runs", "gc"}} {
 		r := p.want(exitOK, append(args, "--json")...)
 		var v json.RawMessage
 		oneJSON(t, r.stdout, &v)

@@ -34,7 +34,10 @@ sweep that a program looks after.`,
 		},
 		ValidArgsFunction: a.completeRuns,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if undo {
+			switch {
+			case undo && now:
+				return usagef("what was deleted for good (--now) cannot be brought back (--undo): use one of them")
+			case undo:
 				return a.undo(cmd.Context(), args)
 			}
 			s, ids, err := a.findAll(args)
@@ -52,7 +55,6 @@ sweep that a program looks after.`,
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	cmd.Flags().BoolVar(&now, "now", false, "delete for good")
 	cmd.Flags().BoolVar(&undo, "undo", false, "bring back deleted runs; without RUN those that were deleted last")
-	cmd.MarkFlagsMutuallyExclusive("now", "undo")
 	return cmd
 }
 

@@ -48,7 +48,6 @@ ones are in the trash, which --deleted lists.`,
 	flags.BoolVar(&f.deleted, "deleted", false, "what is in the trash")
 	flags.BoolVar(&f.disk, "disk", false, "what each takes on the disk")
 	flags.IntVarP(&f.limit, "limit", "n", 0, "only the latest so many; 0: all")
-	cmd.MarkFlagsMutuallyExclusive("archived", "all", "deleted")
 	cmd.AddCommand(newUndo(a), newGC(a))
 	return cmd
 }
@@ -56,6 +55,9 @@ ones are in the trash, which --deleted lists.`,
 func (a *app) listRuns(ctx context.Context, f runsFlags) error {
 	if f.state != "" && !slices.Contains(states, f.state) {
 		return usagef("--state %q: want %s", f.state, strings.Join(states, ", "))
+	}
+	if f.archived && f.all || f.deleted && (f.archived || f.all) {
+		return usagef("--archived, --all and --deleted name different lists: use one of them")
 	}
 	if f.limit < 0 {
 		return usagef("--limit %d: want a number of runs, or 0 for all", f.limit)
