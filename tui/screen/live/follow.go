@@ -62,6 +62,7 @@ type snapshot struct {
 	stepSeen, healthSeen time.Time
 	period               float64 // seconds of a step, of the window
 	hosts                []hostStat
+	slowHost             straggler // whose ranks are numbers of hosts
 	evals                []record.Evaluation
 	look                 *protocol.Preflight // of a run that looks at its machines; nil: not yet
 	nonFinite            int64               // first step whose loss was no number; negative: none
@@ -284,7 +285,10 @@ func (f *follower) summarise(a ask, s *snapshot) {
 			s.nonFinite = c.NonFinite
 		}
 	}
-	s.hosts = f.hosts(a, s.ranks)
+	s.hosts, s.slowHost = f.hosts(a, s.ranks), straggler{rank: -1}
+	if len(s.hosts) > 1 && a.world <= followWhole {
+		s.slowHost = findStraggler(f.hostLines(s.hosts))
+	}
 }
 
 // takeNewest keeps the newest line; the lowest rank that knows it gives the loss.

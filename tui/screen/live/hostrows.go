@@ -162,7 +162,7 @@ func (m *Model) hostState(h *hostStat) (string, theme.Style) {
 	if c := h.clock; level == 0 && c != nil && c.Abs() >= clockApart {
 		text, style = fmt.Sprintf("%s, clock %+.0f s", text, c.Seconds()), t.Warn
 	}
-	if level == 0 && m.slowHost() == h.name {
+	if slow := m.slowHost(); level == 0 && slow != nil && slow.name == h.name {
 		text, style = text+" <slow", t.Warn
 	}
 	return text, style
@@ -203,43 +203,28 @@ func (m *Model) hostEnd(h *hostStat) (string, theme.Style) {
 	return t.Glyphs.Check + " done", t.Good
 }
 
-// A host is slow that reaches collectives later than the middle one of all by so much of a step. Ranks of the same host are
-// late together, which hides them from the rule for single ranks.
-const slowShare = 0.05
-
-// slowHost is the name of the host that the others wait for; "": none.
-func (m *Model) slowHost() string {
+// slowHost is the host that the others wait for again and again, as ranks are judged; its ranks are late together, which
+// hides them from the rule for single ranks. nil: none.
+func (m *Model) slowHost() *hostStat {
 	s := m.shown()
-	var late []float64
-	worst := -1
-	for i := range s.hosts {
-		if v := s.hosts[i].late; chart.Finite(v) {
-			late = append(late, v)
-			if worst < 0 || v > s.hosts[worst].late {
-				worst = i
-			}
-		}
+	if at := s.slowHost.rank; at >= 0 && at < len(s.hosts) {
+		return &s.hosts[at]
 	}
-	if worst < 0 || len(late) < 2 || s.steps < window || !(s.hosts[worst].late-median(late) > slowShare/2*s.period) || !(s.hosts[worst].late > slowShare*s.period) {
-		return ""
-	}
-	return s.hosts[worst].name
+	return nil
 }
 
 // slowHostLine says which host the others wait for, else what is known of slow ranks.
 func (m *Model) slowHostLine(w int) string {
-	t, s := m.env.Theme, m.shown()
-	name := m.slowHost()
-	if name == "" || m.run.State.Over() && m.run.State != runner.Finished {
+	h, t, slow := m.slowHost(), m.env.Theme, &m.shown().slowHost
+	if h == nil || m.run.State == runner.Failed {
 		return m.stragglerLine(w, w > 100)
 	}
-	for i := range s.hosts {
-		if h := &s.hosts[i]; h.name == name {
-			text := fmt.Sprintf("%s is late by %s ms of a %s ms step: the other hosts wait for it", layout.Clean(name), format.Millis(h.late), format.Millis(s.period))
-			return t.Warn.Paint(layout.Cut(text, w, t.Glyphs.Ellipsis))
-		}
+	text := fmt.Sprintf("%s is late: it waits %.1f %% of a %s ms step, the others %.1f %%: %s ms less", layout.Clean(h.name), slow.own*100, format.Millis(slow.step),
+		slow.others*100, format.Millis((slow.others-slow.own)*slow.step))
+	if w > 100 {
+		text += fmt.Sprintf(", in %d of %s of %d steps", slow.late, format.Many(slow.windows, "window"), lateSteps)
 	}
-	return ""
+	return t.Warn.Paint(layout.Cut(text, w, t.Glyphs.Ellipsis))
 }
 
 // blames reports whether a cause names a host as a word of its own.

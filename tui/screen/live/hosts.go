@@ -195,6 +195,40 @@ func (h *hostStat) fromRanks(ranks []rankStat) {
 	h.gpu, h.work, h.wait = gpu.value(), work.value(), wait.value()
 }
 
+// hostLines are the steps of hosts as those of ranks: the means over a host's ranks, of the steps that all of these have.
+func (f *follower) hostLines(hosts []hostStat) map[int][]record.StepLine {
+	out := map[int][]record.StepLine{}
+	for i := range hosts {
+		var wait, wall [held]int64
+		var have [held]int
+		first, ranks := int64(-1), 0
+		for _, r := range hosts[i].ranks {
+			t := f.tails[r]
+			if t == nil || len(t.lines) == 0 {
+				continue
+			}
+			if first < 0 {
+				first = t.lines[0].Step
+			}
+			ranks++
+			for j := range t.lines {
+				l := &t.lines[j]
+				if at := l.Step - first; at >= 0 && at < held && l.WaitNanos >= 0 && l.WallNanos > 0 {
+					wait[at], wall[at], have[at] = wait[at]+l.WaitNanos, wall[at]+l.WallNanos, have[at]+1
+				}
+			}
+		}
+		for at := range have {
+			if have[at] == ranks && ranks == len(hosts[i].ranks) && ranks > 0 {
+				l := record.NewStepLine(int(first) + at)
+				l.WaitNanos, l.WallNanos = wait[at]/int64(ranks), wall[at]/int64(ranks)
+				out[i] = append(out[i], l)
+			}
+		}
+	}
+	return out
+}
+
 // skew works out how late the hosts are, by the waits of their ranks in the steps that are held of all of them.
 func skew(hosts []hostStat, f *follower, depth int) {
 	if len(hosts) < 2 {
