@@ -194,7 +194,7 @@ func (c *collector) trash() {
 	for _, name := range c.names(root, trash) {
 		path := filepath.Join(trash, name)
 		switch d, is := runs[name]; {
-		case c.ctx.Err() != nil || mine(root, path) == nil:
+		case c.ctx.Err() != nil || name[0] == '.' || mine(root, path) == nil:
 		case !is:
 			c.take(root, path, Garbage{Kind: GarbageTrash, Path: path, Why: "what is left of a deleted run"})
 		case c.now.Sub(d.When) >= c.o.TrashAge:

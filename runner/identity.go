@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"boost-tui/profiler/record"
 	"boost-tui/runner/protocol"
@@ -13,6 +14,10 @@ import (
 
 // StaleAfter is the age of a sign of life from which a process that cannot be looked at counts as dead.
 const StaleAfter = staleAfter
+
+// FileNow is the time that the file system gives to what changes now beside a folder, or here where that cannot be
+// learnt. Signs of life of other machines are held against it: their clocks, this one's and the file server's may differ.
+func FileNow(dir string, here time.Time) time.Time { return fileNow(dir, here) }
 
 // Self names this process, for files that say who looks after something.
 func Self() (Process, error) { return self() }

@@ -53,9 +53,15 @@ func look(dir string, now time.Time) presence {
 	if known {
 		p.held = alive
 	} else { // elsewhere, or a file that cannot be understood: a fresh heartbeat is a sign, also one from the future
-		p.held = !p.beat.IsZero() && now.Sub(p.beat) < runner.StaleAfter
+		p.held = !p.beat.IsZero() && now.Add(skew(dir)).Sub(p.beat) < runner.StaleAfter
 	}
 	return p
+}
+
+// skew is how far the file system's clock, which heartbeats bear, is ahead of this machine's.
+func skew(dir string) time.Duration {
+	here := time.Now()
+	return runner.FileNow(dir, here).Sub(here)
 }
 
 // who names the holder for people.
