@@ -46,7 +46,7 @@ func newSlurmConductor(w experiment.Where) (conductor, error) {
 	}
 	a, inside := slurm.Inside(os.Getenv)
 	if inside && a.Nodes > 0 && a.Nodes < w.Nodes {
-		return nil, fmt.Errorf("this is Slurm job %s, which has %d nodes, and the run asks for %d: say --nodes %d, or start it outside of the job", a.Job.ID, a.Nodes, w.Nodes, a.Nodes)
+		return nil, fmt.Errorf("this is Slurm job %s, and the run asks for %d nodes where it has %d: say --nodes %d, or start it outside of the job", a.Job.ID, w.Nodes, a.Nodes, a.Nodes)
 	}
 	return c, nil
 }

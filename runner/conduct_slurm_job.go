@@ -18,6 +18,8 @@ import (
 const (
 	// jobEvery is how often Slurm is asked about a job that somebody waits for in front: it is one small question.
 	jobEvery = 5 * time.Second
+	// jobSoon is how often before an agent is there: what goes wrong then goes wrong soon.
+	jobSoon = 2 * time.Second
 	// jobLate is how long after the end of a job its records may come: a network file system shows them late.
 	jobLate = 3 * time.Second
 	// resultEvery is how often a result is looked for.
@@ -89,46 +91,99 @@ func jobSays(j slurm.Job) string {
 func (s *slurmJob) Wait() error {
 	front := newFront(s.dir)
 	defer front.gone()
-	results, jobs := time.NewTicker(resultEvery), time.NewTicker(jobEvery)
-	defer results.Stop()
-	defer jobs.Stop()
+	ask := newAsking(s.client)
+	defer ask.stop()
+	tick := time.NewTicker(resultEvery)
+	defer tick.Stop()
 	var limit <-chan time.Time
 	killed := s.killed
 	for {
 		select {
-		case <-results.C:
+		case <-tick.C:
 			in := Last(readInfo(s.dir, here(), time.Now()))
 			front.beat(in.Dir)
 			if in.Result != nil && !mayRestart(in) {
 				return nil
 			}
-			continue
+			ask.about(s.current().Ref, s.patience(killed == nil))
 		case <-killed:
 			killed, limit = nil, time.After(jobSilence)
-			jobs.Reset(time.Second)
 		case <-limit:
 			return fmt.Errorf("its Slurm job %s was to end and %v later nobody knows whether it did", s.file.ID, jobSilence)
-		case <-jobs.C:
-		}
-		at := s.current()
-		found, err := s.client.Find(context.Background(), []slurm.Ref{at.Ref})
-		if j := found[at.Ref]; err == nil && j.Over() && s.current().Ref == at.Ref {
-			if j.State == slurm.Cancelled { // somebody does not want it to go on
-				_ = requestCancel(Last(readInfo(s.dir, here(), time.Now())).Dir, jobSays(j))
+		case j := <-ask.answers:
+			ask.out = false
+			if j.Over() && s.current().Ref == j.Ref {
+				if j.State == slurm.Cancelled { // somebody does not want it to go on
+					_ = requestCancel(Last(readInfo(s.dir, here(), time.Now())).Dir, jobSays(j))
+				}
+				return s.last(j)
 			}
-			return s.last(j)
 		}
 	}
 }
 
+// patience is how long Slurm is left alone between two questions.
+func (s *slurmJob) patience(ending bool) time.Duration {
+	switch {
+	case ending:
+		return time.Second
+	case s.began():
+		return jobEvery
+	}
+	return jobSoon
+}
+
+// asking has Slurm asked about a job beside whatever else has to be done meanwhile: it may take long to answer.
+type asking struct {
+	client  *slurm.Client
+	answers chan slurm.Job // empty where there was none
+	out     bool           // a question is
+	asked   time.Time
+	ctx     context.Context
+	cancel  context.CancelFunc
+	wg      sync.WaitGroup
+}
+
+func newAsking(c *slurm.Client) *asking {
+	a := &asking{client: c, answers: make(chan slurm.Job, 1), asked: time.Now()}
+	a.ctx, a.cancel = context.WithCancel(context.Background())
+	return a
+}
+
+// about asks, where the last question was that long ago and is answered.
+func (a *asking) about(r slurm.Ref, every time.Duration) {
+	if a.out || time.Since(a.asked) < every {
+		return
+	}
+	a.out, a.asked = true, time.Now()
+	a.wg.Go(func() {
+		found, _ := a.client.Find(a.ctx, []slurm.Ref{r}) // what is not known is asked again
+		a.answers <- found[r]
+	})
+}
+
+func (a *asking) stop() {
+	a.cancel()
+	a.wg.Wait()
+}
+
+// began reports whether an agent has taken the run on.
+func (s *slurmJob) began() bool {
+	_, err := readAgent(s.dir)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
 // last waits for the records of a job that is over.
 func (s *slurmJob) last(j slurm.Job) error {
-	for late := time.Now().Add(jobLate); time.Now().Before(late); time.Sleep(resultEvery) {
+	late := time.Now().Add(jobLate)
+	for began := s.began(); began && time.Now().Before(late); time.Sleep(resultEvery) {
 		if in := Last(readInfo(s.dir, here(), time.Now())); in.Result != nil {
 			return nil
 		}
 	}
-	return &endTold{jobSays(j)}
+	in := Last(readInfo(s.dir, here(), time.Now()))
+	in.judgeJobOver(QueuedJob{Job: j})
+	return &endTold{in.Cause}
 }
 
 // front is the sign of life of the program in front of a run.

@@ -163,6 +163,9 @@ func readInfo(dir string, me Process, now time.Time) Info {
 	case err == nil:
 		in.Run, err = ParseRun(data)
 	}
+	if len(in.Run.Hosts) == 0 {
+		in.Run.Hosts = pickedHosts(dir)
+	}
 	in.Err = err
 	in.Tags = in.Run.Tags
 	if n, ok, err := readNotes(dir); err != nil {

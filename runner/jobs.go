@@ -173,6 +173,65 @@ func (j QueuedJob) TimeLeft(now time.Time) (left time.Duration, ok bool) {
 	return max(0, j.End.Sub(now)), true
 }
 
+// JobView is what is known of the job that a run is, or is part of.
+type JobView struct {
+	ID        string     `json:"id"`
+	Cluster   string     `json:"cluster,omitempty"`
+	State     string     `json:"state,omitempty"` // in Slurm's word; absent: nobody knows
+	Reason    string     `json:"reason,omitempty"`
+	Partition string     `json:"partition,omitempty"`
+	Nodes     string     `json:"nodes,omitempty"` // in Slurm's short form
+	Position  int        `json:"position,omitempty"`
+	Of        int        `json:"of,omitempty"`    // jobs that wait for the partition
+	Start     *time.Time `json:"start,omitempty"` // of one that waits: Slurm's estimate
+	Left      *float64   `json:"left_s,omitempty"`
+	Problem   string     `json:"problem,omitempty"` // why nobody knows
+}
+
+// Job describes the job of a run that is not over; nil: it has none.
+func (in *Info) Job(now time.Time) *JobView {
+	f, err := readJob(in.Dir)
+	if err != nil || in.State.Over() && !comesBack(*in) {
+		return nil
+	}
+	v := &JobView{ID: f.ID, Cluster: f.Cluster}
+	j, err := theQueue().Job(f.Ref)
+	if err != nil {
+		v.Problem = clean(err.Error(), maxLineRunes)
+		return v
+	}
+	v.State, v.Reason, v.Partition, v.Nodes = clean(string(j.State), 40), clean(j.Reason, maxLineRunes), clean(j.Partition, 80), clean(j.Nodes, maxLineRunes)
+	v.Position, v.Of = j.Place.Position, j.Place.Of
+	if !j.Start.IsZero() {
+		v.Start = &j.Start
+	}
+	if left, ok := j.TimeLeft(now); ok {
+		seconds := left.Seconds()
+		v.Left = &seconds
+	}
+	return v
+}
+
+// String is the job in a line.
+func (v JobView) String() string {
+	text := "Slurm job " + v.ID
+	if v.Cluster != "" {
+		text += " on cluster " + v.Cluster
+	}
+	switch {
+	case v.Problem != "":
+		return text + ": " + v.Problem
+	case v.Nodes != "":
+		text += " on " + v.Nodes
+	case v.State != "":
+		text += ", " + strings.ToLower(v.State)
+	}
+	if v.Left != nil {
+		text += ", " + about(time.Duration(*v.Left*float64(time.Second))) + " left"
+	}
+	return text
+}
+
 // jobOver begins the cause of a run that ended with its job.
 const jobOver = "its Slurm job "
 
@@ -190,6 +249,8 @@ func (in *Info) judgeQueued(now time.Time) bool {
 		in.judgeJobOver(j)
 	case j.Waits():
 		in.State, in.Cause = Pending, j.Waiting(now)
+	case j.State == slurm.Completing:
+		in.State, in.Cause = Pending, "Slurm job "+j.ID+" is ending"
 	default:
 		in.State, in.Cause = Pending, clean(fmt.Sprintf("Slurm job %s has %s and starts the agents there", f.ID, cmp.Or(j.Nodes, "nodes")), maxLineRunes)
 	}

@@ -5,12 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"time"
 
 	"boost-tui/experiment"
 	"boost-tui/runner/slurm"
+	"boost-tui/runner/userconfig"
 )
 
 // SlurmShare is the part of a run that the agent has which srun started as this process.
@@ -19,44 +19,35 @@ func SlurmShare() (Share, error) {
 	if !ok || !a.InStep {
 		return Share{}, errors.New("agent: --slurm is for the tasks of a step of srun's, and this process is none")
 	}
-	s := Share{Host: a.Task.Number, Hosts: a.Task.Of, Name: cmp.Or(a.Task.Name, here().Host)}
-	if !s.several() {
-		return Share{Name: s.Name}, nil
-	}
-	hosts, err := slurm.Expand(stepHosts(a))
+	name := cmp.Or(a.Task.Name, here().Host)
+	hosts, err := slurm.Expand(cmp.Or(os.Getenv("SLURM_STEP_NODELIST"), a.Hosts))
 	if err != nil {
 		return Share{}, err
 	}
-	if len(hosts) != s.Hosts {
+	s := Share{Host: a.Task.Number, Hosts: a.Task.Of, Name: name}
+	if len(hosts) != max(1, s.Hosts) {
 		return Share{}, fmt.Errorf("agent: the step has %d tasks on %d nodes, and there is to be one on each", s.Hosts, len(hosts))
 	}
-	s.Address, err = reachedAt(s.Host, hosts)
-	return s, err
-}
-
-// stepHosts are the hosts of the step, in the order of their tasks.
-func stepHosts(a slurm.Allocation) string {
-	return cmp.Or(os.Getenv("SLURM_STEP_NODELIST"), a.Hosts)
-}
-
-// reachedAt is the address of this host, number n of those of a run, by which the system reaches the first one; that of the
-// first host is the one by which it reaches the second.
-func reachedAt(n int, hosts []string) (string, error) {
-	other := hosts[0]
-	if n == 0 {
-		other = hosts[1]
+	if s.several() && s.leads() {
+		s.Peer = hosts[1]
 	}
-	// Nothing is sent: the system only picks the way, and with it the address.
-	c, err := net.Dial("udp", net.JoinHostPort(other, "9"))
+	if !s.several() {
+		s = Share{Name: name}
+	}
+	return s, nil
+}
+
+// pickedHosts are the names of the hosts that a scheduler picked for a run; nil: nobody has written them down yet.
+func pickedHosts(dir string) []string {
+	hosts, err := Hosts(dir)
 	if err != nil {
-		return "", fmt.Errorf("find the address of this host on the way to %s: %w", clean(other, 80), err)
+		return nil
 	}
-	defer c.Close()
-	at, ok := c.LocalAddr().(*net.UDPAddr)
-	if !ok || at.IP.IsLoopback() {
-		return "", fmt.Errorf("the way to host %s is none to another machine: say --interface", clean(other, 80))
+	var names []string
+	for _, h := range hosts {
+		names = append(names, h.Name)
 	}
-	return at.IP.String(), nil
+	return names
 }
 
 // toldPatience is how long an agent that Slurm ends asks why: its time is short (KillWait).
@@ -81,4 +72,20 @@ func whoTold(cause string) string {
 func CheckPlace(w experiment.Where) error {
 	_, err := placeOf(w)
 	return err
+}
+
+// Furnish fills in what the user has set for all runs on other machines and the experiment leaves as it is by itself.
+func Furnish(w *experiment.Where) error {
+	if w.Where == experiment.WhereLocal || w.Where == "" {
+		return nil
+	}
+	c, err := userconfig.Load()
+	if err != nil {
+		return err
+	}
+	w.Interface = cmp.Or(w.Interface, c.Place.Interface)
+	if usual := experiment.Default().Where.HeartbeatTimeout; w.HeartbeatTimeout == usual {
+		w.HeartbeatTimeout = cmp.Or(c.Place.HeartbeatTimeout, usual)
+	}
+	return nil
 }

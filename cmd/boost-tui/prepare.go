@@ -44,6 +44,9 @@ func (c checks) prepare(e experiment.Experiment) (prepared, error) {
 	if err := experiment.Invalid(found); err != nil {
 		return prepared{}, usage(err)
 	}
+	if err := runner.Furnish(&e.Where); err != nil {
+		return prepared{}, usage(err)
+	}
 	if err := runner.CheckPlace(e.Where); err != nil {
 		return prepared{}, usage(err)
 	}

@@ -152,7 +152,9 @@ func (a *app) follow(ctx context.Context, s *runner.Store, p prepared, title str
 		bar.clear()
 		a.note("run %s is %s: %s; it goes on as run %s", was.ID, was.State, was.Cause, next.ID)
 	}
+	told := a.tellWaiting(ctx, h.Dir)
 	followed := h.Follow(ctx, bar.step)
+	told()
 	bar.clear()
 	in, err := h.Wait(ctx)
 	if followed != nil && !errors.Is(followed, context.Canceled) {

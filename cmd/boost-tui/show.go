@@ -27,6 +27,7 @@ type showView struct {
 	After      string                `json:"after,omitempty"` // run whose end it waits or waited for
 	Resumed    *runner.Resumed       `json:"resumed,omitempty"`
 	Evaluation *evaluation           `json:"evaluation,omitempty"` // the last one
+	Job        *runner.JobView       `json:"job,omitempty"`        // of a scheduler, while it is not over
 	Ranks      []protocol.ExitRecord `json:"ranks"`
 	Summary    json.RawMessage       `json:"summary,omitempty"`
 	began      time.Time
@@ -43,7 +44,7 @@ func newShow(a *app) *cobra.Command {
 			}
 			v := showView{runView: viewOf(in), Experiment: in.Run.Experiment, Predicted: in.Run.Predicted, Versions: in.Run.Versions,
 				Hosts: in.Run.Hosts, Argv: in.Run.Argv, Command: append([]string{"boost-tui", "run"}, in.Run.Experiment.Flags()...),
-				After: in.Run.After, Resumed: in.Run.Resumed, Evaluation: a.lastEvaluation(in.Dir), Ranks: []protocol.ExitRecord{}, began: in.Began()}
+				After: in.Run.After, Resumed: in.Run.Resumed, Evaluation: a.lastEvaluation(in.Dir), Job: in.Job(time.Now()), Ranks: []protocol.ExitRecord{}, began: in.Began()}
 			if in.Result != nil {
 				v.Summary = in.Result.Summary
 			}
@@ -71,6 +72,9 @@ func (a *app) printShow(v showView) error {
 	line("name", v.Name)
 	line("state", v.State)
 	line("cause", v.Cause)
+	if v.Job != nil {
+		line("job", v.Job.String())
+	}
 	line("after", v.After)
 	if r := v.Resumed; r != nil {
 		line("resumes", fmt.Sprintf("%s after step %d", r.Run, r.Step))
