@@ -198,6 +198,8 @@ func (h *sshHost) gather() {
 				h.finish("", false)
 			}
 			return
+		case since > 3*othersPatience:
+			return // it cannot be ended now; it is tried again
 		case since > othersPatience:
 			h.send(mirror.Message{Kind: mirror.Cancel, Name: cancelKill})
 		default:

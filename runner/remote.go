@@ -162,12 +162,14 @@ func statusOf(dir string, host int, me Process) remoteStatus {
 	if err != nil {
 		return remoteStatus{Begun: true, Ended: true, Error: err.Error()}
 	}
+	// Of another pid namespace of this very host nothing is left: the container that it was is another one now.
+	gone := func(p Process) bool { l := p.look(me); return l == dead || l == elsewhere && p.Host == me.Host }
 	switch {
 	case r.Ended:
 		return remoteStatus{Begun: true, Ended: true, Error: r.Error}
-	case r.Guard.look(me) != dead:
+	case !gone(r.Guard):
 		return remoteStatus{Begun: true}
-	case r.Agent.PID > 0 && r.Agent.look(me) != dead: // its guard was killed; it goes on, or notices
+	case r.Agent.PID > 0 && !gone(r.Agent): // its guard was killed; it goes on, or notices
 		return remoteStatus{Begun: true}
 	}
 	return remoteStatus{Begun: true, Ended: true, Error: "its agent and whoever stood over it are gone (killed from outside, or the machine went down)"}

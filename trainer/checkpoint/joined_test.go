@@ -1,0 +1,96 @@
+package checkpoint
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// leave writes what a rank has of a checkpoint, as rank 0 or another one of its own host.
+func leave(t *testing.T, dir string, step, rank, k int) {
+	t.Helper()
+	at, err := Begin(dir, step)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := NewLayout([]Item{{Name: "w", DType: "F32", Shape: []int64{2, 2}, Part: Part{RowLo: rank, RowHi: rank + 1, ColLo: 0, ColHi: 2, Count: 2}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteShard(t.Context(), at, rank, l, make([]byte, l.Bytes())); err != nil {
+		t.Fatal(err)
+	}
+	var m *Manifest
+	if rank == 0 {
+		m = &Manifest{Step: step, Run: "run"}
+	}
+	if err := Leave(dir, step, m, k); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestPartsOfHostsMakeACheckpoint(t *testing.T) {
+	hosts := []string{t.TempDir(), t.TempDir()}
+	home := t.TempDir()
+	for _, step := range []int{1, 2, 3} {
+		for rank, dir := range hosts {
+			leave(t, dir, step, rank, 2)
+		}
+	}
+	for _, dir := range hosts {
+		if steps, err := parts(Folder(dir)); err != nil || len(steps) != 2 || steps[0] != 2 {
+			t.Errorf("parts that stay: %v, %v", steps, err)
+		}
+	}
+	bring := func(from string, step int, name string) {
+		t.Helper()
+		data, err := os.ReadFile(filepath.Join(HostPart(from, step), name))
+		if err == nil {
+			err = os.MkdirAll(HostPart(home, step), 0o700)
+		}
+		if err == nil {
+			err = os.WriteFile(filepath.Join(HostPart(home, step), name), data, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	missing := func() {
+		t.Helper()
+		if err := Join(home, 2, 3, 2); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("parts are missing: %v", err)
+		}
+	}
+	missing()
+	bring(hosts[0], 3, "draft.json")
+	bring(hosts[0], 3, shardName(0))
+	bring(hosts[0], 3, sideName(0))
+	missing()
+	bring(hosts[1], 3, sideName(1))
+	missing()
+	bring(hosts[1], 3, shardName(1))
+	if err := os.Truncate(filepath.Join(HostPart(home, 3), shardName(1)), 10); err != nil {
+		t.Fatal(err)
+	}
+	missing()
+	bring(hosts[1], 3, shardName(1))
+	if err := Join(home, 2, 3, 2); err != nil {
+		t.Fatal(err)
+	}
+	dir, skipped, err := Find(home)
+	if err != nil || dir != Dir(home, 3) || len(skipped) > 0 {
+		t.Fatalf("%s, %v, %v", dir, skipped, err)
+	}
+	c, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	data := make([]byte, 16)
+	if err := c.Read(data, "w", "F32", []int64{2, 2}, Whole(2, 2)); err != nil {
+		t.Error(err)
+	}
+	missing() // it is joined, and its parts are gone
+}
