@@ -132,7 +132,8 @@ func (a *agent) gatherOthers() error {
 func (a *agent) channel() control.Options {
 	s := a.o.Share
 	return control.Options{Secret: a.meet.Secret, Version: a.o.Version, Incarnation: a.meet.Incarnation, Host: s.Host, Hosts: s.Hosts,
-		Silence: a.silence(), Join: meetPatience, Local: s.Address, Now: wallclock.Now}
+		Silence: a.silence(), Join: meetPatience, Local: s.Address, Now: wallclock.Now,
+		Say: func(format string, args ...any) { fmt.Fprintf(os.Stderr, "agent: "+format+"\n", args...) }} // into the agent's log
 }
 
 // silence is how long a host may say nothing before it is lost.

@@ -27,7 +27,7 @@ const (
 	MaxBody  = 512 << 10 // bytes of a message: an exit record has at most half of that
 
 	handshakeLimit = 5 * time.Second
-	strangers      = 64      // connections that may stand in the handshake at once
+	strangers      = 64      // connections that may stand in the handshake at once, beside those of all hosts
 	queueLength    = 256     // of events
 	maxPending     = 1 << 17 // messages for a peer that does not read: there are fewer ranks than that
 	// brokenPatience is how long a host whose connection broke may take to come back: an agent that was killed does not.
@@ -49,6 +49,8 @@ type Options struct {
 	Join        time.Duration // how long the others may take to come
 	Local       string        // IP address to dial from; empty: whichever the system takes
 	Now         func() time.Time
+	// Say is told, on the leader, of connections that were refused, now and then; nil: nobody is.
+	Say func(format string, args ...any)
 }
 
 func (o *Options) check() error {

@@ -19,7 +19,7 @@ type Server struct {
 	ctx    context.Context // ends with the server
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
-	slots  chan struct{} // of strangers
+	door   handshake.Door
 
 	mu    sync.Mutex
 	hosts []*guest // by number; the first is this side and stays empty
@@ -42,7 +42,8 @@ func Serve(ln net.Listener, o Options) (*Server, error) {
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("channel of the agents: %w", err)
 	}
-	s := &Server{o: o, ln: ln, events: make(chan Event, max(queueLength, 2*o.Hosts)), slots: make(chan struct{}, strangers)}
+	s := &Server{o: o, ln: ln, events: make(chan Event, max(queueLength, 2*o.Hosts))}
+	s.door.Limit, s.door.Say = o.Hosts+strangers, o.Say
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	for range o.Hosts {
 		g := &guest{heard: time.Now()}
@@ -63,17 +64,17 @@ func Serve(ln net.Listener, o Options) (*Server, error) {
 
 // welcome looks after a new connection, in a goroutine of its own.
 func (s *Server) welcome(conn net.Conn) {
-	select {
-	case s.slots <- struct{}{}:
-	default:
-		conn.Close() // too many strangers; one who belongs here tries again
+	if !s.door.Enter(conn) { // one who belongs here tries again
+		conn.Close()
 		return
 	}
 	s.wg.Add(1)
 	go func() {
 		defer s.wg.Done()
 		host, l, err := s.receive(conn)
-		<-s.slots
+		if s.ctx.Err() == nil {
+			s.door.Leave(conn, err)
+		}
 		if err != nil {
 			conn.Close()
 			return
@@ -275,6 +276,7 @@ func (s *Server) Close() error {
 	err := s.ln.Close()
 	s.cancel()
 	s.wg.Wait()
+	s.door.Sum()
 	if errors.Is(err, net.ErrClosed) {
 		err = nil
 	}
