@@ -96,7 +96,7 @@ var faults = []fault{
 	{name: "SIGKILL of the agent on node2", where: "ssh", do: kill("node2", "agent"), state: failed, cause: naming("node2"), within: endWithin},
 	{name: "SIGKILL of the agent on node1", where: "ssh", do: kill("node1", "agent"), state: failed, cause: naming("agent"), within: lostWithin},
 	{name: "SIGKILL of a rank on node2", where: "ssh", do: kill("node2", "rank"), state: failed, cause: naming("rank 1.*SIGKILL"), within: endWithin},
-	{name: "SIGKILL of an ssh client", where: "ssh", do: func(s *scene) { s.killNamed(s.t, "login", "ssh", "node2") }, state: []string{"cancelled"}, cause: naming("."), within: lostWithin, goesOn: true},
+	{name: "SIGKILL of all ssh clients to node2", where: "ssh", do: func(s *scene) { s.killNamed(s.t, "login", "ssh", "node2") }, state: []string{"cancelled"}, cause: naming("."), within: lostWithin, goesOn: true},
 	{name: "SIGKILL of `boost-tui conduct`", where: "ssh", do: kill("login", "conduct"), state: []string{"failed", "cancelled"}, cause: naming("."), within: lostWithin},
 	{name: "SIGKILL of `boost-tui run`", where: "ssh", do: func(s *scene) { _ = s.job.cmd.Process.Kill() }, state: []string{"failed", "cancelled"}, cause: naming("."), within: endWithin, unseen: true},
 	{name: "the shared file system is full", where: "ssh", before: onSmallFS, do: func(s *scene) { s.do(s.t, "fill", "login", s.small()) }, state: failed, cause: naming("full|space|disk"), within: 40 * time.Second},

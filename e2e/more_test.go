@@ -259,6 +259,8 @@ func TestScreensOnTwoHosts(t *testing.T) {
 				}
 			}
 		}
+		see("1 Launch")
+		p.user(t, host, "tmux", "-S", socket, "send-keys", "5")
 		see("two-nodes")
 		p.user(t, host, "tmux", "-S", socket, "send-keys", "Enter")
 		see("node1")

@@ -62,9 +62,7 @@ var strokes = []stroke{
 	{"SIGTERM of any process of ours", func(t *testing.T, p *program, r *rand.Rand, _ string) string {
 		return anyProcess(t, p, r, syscall.SIGTERM)
 	}},
-	{"SIGSTOP of any process of ours", func(t *testing.T, p *program, r *rand.Rand, id string) string {
-		return anyProcess(t, p, r, syscall.SIGSTOP)
-	}},
+	{"SIGSTOP of any process of ours", func(t *testing.T, p *program, r *rand.Rand, _ string) string { return stopAProcess(t, p, r) }},
 }
 
 // anyNode is one of the two that runs are on over ssh, and often with Slurm.
@@ -85,9 +83,28 @@ func anyProcess(t *testing.T, p *program, r *rand.Rand, sig syscall.Signal) stri
 	}
 	q := all[r.IntN(len(all))]
 	t.Logf("  %v to %v", sig, q)
+	hit(t, q, sig)
+	return ""
+}
+
+func hit(t *testing.T, q process, sig syscall.Signal) {
 	if err := syscall.Kill(q.pid, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
 		t.Error(err)
 	}
+}
+
+// stopAProcess stops one for some seconds: less or more than a host may be silent. For how long a rank alone may be stopped
+// is the watchdog's business, which waits for minutes.
+func stopAProcess(t *testing.T, p *program, r *rand.Rand) string {
+	all := p.processes(t)
+	if len(all) == 0 {
+		return ""
+	}
+	q := all[r.IntN(len(all))]
+	t.Logf("  stopped and continued: %v", q)
+	hit(t, q, syscall.SIGSTOP)
+	time.Sleep(time.Duration(1+r.IntN(2*silence)) * time.Second)
+	hit(t, q, syscall.SIGCONT)
 	return ""
 }
 
