@@ -59,8 +59,11 @@ type Env struct {
 	CheckPlace func(experiment.Where) error
 	// Setups are the names of the setups in the user's own configuration; nil: there are none.
 	Setups func() ([]string, error)
-	// Script is the script of the job that a resolved experiment would be on Slurm; nil: it cannot be told before.
-	Script func(experiment.Experiment) ([]byte, error)
+	// Script is the script of the job that a resolved experiment would be on Slurm, and the command that would submit it; nil:
+	// it cannot be told before.
+	Script func(experiment.Experiment) (script []byte, command []string, err error)
+	// Job describes the job of a run that is not over; it may wait for Slurm. nil, or a nil answer: there is none.
+	Job func(runner.Info) *runner.JobView
 	// Preflight starts a detached look at the machines that a resolved experiment would run on and returns the ID of its run;
 	// nil: there is none. ReadPreflight reads what it found from the run's directory.
 	Preflight     func(ctx context.Context, e experiment.Experiment) (id string, err error)

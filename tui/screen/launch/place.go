@@ -4,6 +4,7 @@ import (
 	"boost-tui/experiment"
 	"boost-tui/planner"
 	"boost-tui/runner"
+	"boost-tui/tui/format"
 	"boost-tui/tui/layout"
 	"boost-tui/tui/msg"
 
@@ -79,8 +80,9 @@ func (m *Model) machineNote(text string) string {
 
 // scriptRead is the script of a job that the draft would be.
 type scriptRead struct {
-	text []byte
-	err  error
+	text    []byte
+	command []string
+	err     error
 }
 
 // askScript shows the script that would be submitted.
@@ -93,8 +95,8 @@ func (m *Model) askScript() tea.Cmd {
 	}
 	read, e := m.env.Script, m.draft.resolved
 	return func() tea.Msg {
-		text, err := read(e)
-		return scriptRead{text, err}
+		text, command, err := read(e)
+		return scriptRead{text, command, err}
 	}
 }
 
@@ -103,7 +105,7 @@ func (m *Model) showScript(in scriptRead) tea.Cmd {
 	if in.err != nil {
 		return msg.Send(msg.Toast{Level: msg.Bad, Text: firstLine(in.err.Error())})
 	}
-	return msg.Send(msg.Open{Modal: newReading("The job's script", string(in.text), "w", "save"), Then: func(answer any) tea.Cmd {
+	return msg.Send(msg.Open{Modal: newReading("The job's script", format.Shell(in.command)+"\n\n"+string(in.text), "w", "save"), Then: func(answer any) tea.Cmd {
 		if answer != "w" {
 			return nil
 		}

@@ -57,8 +57,8 @@ func elsewhere(env *screen.Env) {
 		}
 		return planner.Machine{Name: e.Where.Where, Nodes: e.Where.Nodes}
 	}
-	env.Script = func(experiment.Experiment) ([]byte, error) {
-		return []byte("#!/bin/bash\n#SBATCH --exclusive\necho \x1b]0;evil\x07 here\n"), nil
+	env.Script = func(experiment.Experiment) ([]byte, []string, error) {
+		return []byte("#!/bin/bash\n#SBATCH --exclusive\necho \x1b]0;evil\x07 here\n"), []string{"sbatch", "--nodes=1", "job.sh"}, nil
 	}
 }
 
@@ -165,7 +165,7 @@ func TestTheScriptIsShownAndSaved(t *testing.T) {
 	}
 	place(d, "slurm")
 	d.Press("s")
-	if v := d.View(); !strings.Contains(v, "#SBATCH --exclusive") || strings.Contains(v, "\x07") || strings.Contains(v, "\x1b]0") {
+	if v := d.View(); !strings.Contains(v, "#SBATCH --exclusive") || !strings.Contains(v, "sbatch --nodes=1 job.sh") || strings.Contains(v, "\x07") || strings.Contains(v, "\x1b]0") {
 		t.Fatalf("the script:\n%q", v)
 	}
 	d.Press("w", "enter")

@@ -10,7 +10,9 @@ import (
 	"boost-tui/profiler/record"
 	"boost-tui/runner"
 	"boost-tui/runner/protocol"
+	"boost-tui/tui/app"
 	"boost-tui/tui/msg"
+	"boost-tui/tui/screen/live"
 	"boost-tui/tui/testkit"
 )
 
@@ -83,6 +85,27 @@ func TestAPreflightIsShown(t *testing.T) {
 	has(t, d.Text(), "do: look at the cable", "node2: 0.1 GB/s", "slow: 2 nodes")
 	d.Press("l")
 	has(t, d.Text(), "Log  rank 0")
+}
+
+// The time that a job has left is said, and counts down; shortly before its end it is a warning. What Slurm answers cannot
+// reach the terminal.
+func TestTheTimeThatAJobHasLeft(t *testing.T) {
+	r := across(t, 2)
+	r.Experiment.Where.Where = "slurm"
+	root := t.TempDir()
+	store := &testkit.Store{Infos: []runner.Info{r.Write(t, root)}}
+	env := testkit.Env(t, store)
+	left := 310.0
+	env.Job = func(runner.Info) *runner.JobView {
+		return &runner.JobView{ID: "42", State: "RUNNING", Nodes: "node[1-2]\x1b[2J", Partition: "gpu", Left: &left}
+	}
+	d := testkit.NewDriver(t, 120, 36, app.Options{Env: env, Screens: testkit.One(live.New())})
+	has(t, d.Text(), "Slurm job 42 on node[1-2], partition gpu, 5:10 left")
+	d.Advance(3 * time.Second)
+	has(t, d.Text(), "5:07 left")
+	left = 200
+	d.Advance(3 * time.Second)
+	has(t, d.Text(), "! Slurm job 42 on node[1-2], partition gpu, 3:1", "left until its time limit ends it")
 }
 
 // A pending run says what its job waits for.

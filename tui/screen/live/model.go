@@ -77,6 +77,7 @@ type Model struct {
 	search   *input.Line
 
 	hosts   hostList
+	job     jobOf
 	focus   pane
 	full    bool  // the focused pane takes the screen
 	showLog bool  // narrow: the log below the step time

@@ -49,6 +49,9 @@ func (m *Model) chainLines(w int) (out []string) {
 	add := func(style theme.Style, text string) {
 		out = append(out, style.Paint(layout.Cut(layout.Clean(text), w, t.Glyphs.Ellipsis)))
 	}
+	if text, style := m.jobLine(); text != "" {
+		add(style, text)
+	}
 	if x := m.run.Run.Restart; x != nil && m.live() {
 		add(t.Dim, fmt.Sprintf("restart %d of %d, goes on from %s", x.Number, m.run.Run.Experiment.Where.MaxRestarts, pick.Short(x.Of)))
 	}

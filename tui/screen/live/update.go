@@ -49,12 +49,14 @@ func (m *Model) Update(in tea.Msg) (cmd tea.Cmd, used bool) {
 	case msg.Tick:
 		dirty = false
 		if m.loop.Mine(in.Owner, in.Gen) {
-			cmd = tea.Batch(m.read(), m.readLog())
+			cmd = tea.Batch(m.read(), m.readLog(), m.askJob())
 		}
 	case feed.Batch[snapshot]:
 		cmd = m.take(in)
 	case feed.Batch[feed.Lines]:
 		cmd = m.takeLog(in)
+	case jobHeard:
+		m.takeJob(in)
 	case cancelled:
 		cmd = in.toast()
 	default:
@@ -80,7 +82,7 @@ func (m *Model) show() tea.Cmd {
 		m.startLog()
 	}
 	m.loop.Start()
-	return tea.Batch(m.read(), m.readLog(), m.readReferences())
+	return tea.Batch(m.read(), m.readLog(), m.readReferences(), m.askJob())
 }
 
 // hide lets the timer run out. A read that is under way may still arrive.
@@ -223,6 +225,7 @@ func (m *Model) open(id string, pin bool) tea.Cmd {
 	m.hosts.opened, m.hosts.line = nil, nil
 	m.hosts.table.Move(-1 << 30)
 	m.setHostFilter("")
+	m.job = jobOf{}
 	m.refData, m.refErr, m.compared = nil, nil, comparing{}
 	m.search = nil
 	m.stopLog()

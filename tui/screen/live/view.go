@@ -98,6 +98,9 @@ func (m *Model) Status() string {
 		if eta, ok := m.eta(); ok {
 			parts = append(parts, "eta "+format.Duration(eta))
 		}
+		if left, ok := m.jobLeft(); ok {
+			parts = append(parts, format.Duration(left)+" left")
+		}
 		if age := m.age(m.latest.stepNanos, m.latest.stepSeen, m.latest.period); age != "" {
 			parts = append(parts, age)
 		}
