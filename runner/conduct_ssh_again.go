@@ -148,8 +148,8 @@ func (r *sshRun) resume(ctx context.Context) bool {
 }
 
 // gather brings home what hosts have that could not be reached when the run ended, and ends what still runs there.
-func (r *sshRun) gather(left []string) error {
-	limit, cancel := context.WithTimeout(context.Background(), gatherPatience)
+func (r *sshRun) gather(ctx context.Context, left []string) error {
+	limit, cancel := context.WithTimeout(ctx, gatherPatience)
 	defer cancel()
 	var missing []string
 	for _, h := range r.hosts {
@@ -158,6 +158,9 @@ func (r *sshRun) gather(left []string) error {
 			continue
 		}
 		for limit.Err() == nil && !h.done() {
+			if _, err := os.Lstat(filepath.Join(r.job.Dir, protocol.RunFile)); err != nil {
+				return nil // it was deleted: nobody wants it
+			}
 			ctx, stop := context.WithTimeout(limit, startPatience)
 			err := h.connect(ctx)
 			if err == nil {
@@ -165,7 +168,7 @@ func (r *sshRun) gather(left []string) error {
 			}
 			stop()
 			if err == nil {
-				h.gather()
+				h.gather(limit)
 			}
 			h.bye()
 			if !h.done() {
@@ -181,7 +184,7 @@ func (r *sshRun) gather(left []string) error {
 }
 
 // gather ends the host's agent, where it still runs, and fetches what is there.
-func (h *sshHost) gather() {
+func (h *sshHost) gather(ctx context.Context) {
 	t := h.current()
 	began := time.Now()
 	tick := time.NewTicker(watchEvery)
@@ -189,6 +192,8 @@ func (h *sshHost) gather() {
 	for t != nil {
 		select {
 		case <-t.ended:
+			return
+		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
@@ -229,7 +234,7 @@ func (r *sshRun) goOn(ctx context.Context, was sshRecord) (agents Agents, err er
 	if len(was.Left) == 0 || r.home == nil {
 		return nil, nil
 	}
-	if err := r.gather(was.Left); err != nil {
+	if err := r.gather(ctx, was.Left); err != nil {
 		return nil, fmt.Errorf("bring home what hosts have left: %w", err)
 	}
 	return nil, nil
