@@ -71,8 +71,13 @@ func TestRunInsideAnAllocation(t *testing.T) {
 	if v.State != "finished" || strings.Count(errs.String(), "Granted job allocation") != 1 {
 		t.Errorf("%s: %s\n%s", v.State, v.Cause, &errs)
 	}
-	if _, err := os.Stat(filepath.Join(v.Dir, "job.sh")); err == nil {
-		t.Error("a job was submitted from within one")
+	var of struct{ Kind string }
+	data, err := os.ReadFile(filepath.Join(v.Dir, "job.json"))
+	if err == nil {
+		err = json.Unmarshal(data, &of)
+	}
+	if err != nil || of.Kind != "slurm-allocation" {
+		t.Errorf("job.json: %v, %s", err, data)
 	}
 	p.gone(t, goneWithin)
 }
