@@ -173,9 +173,6 @@ func (m *Model) listHosts() {
 	}
 }
 
-// hostRowsWanted is how many lines the list would take.
-func (m *Model) hostRowsWanted() int { return max(1, m.hosts.table.Len()) }
-
 // toggleHosts goes to the list of hosts; from there to that of all ranks, and back.
 func (m *Model) toggleHosts(string) tea.Cmd {
 	if m.focus == paneRanks && (m.byHost() || m.hosts.flat) {
