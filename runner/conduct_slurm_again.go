@@ -27,7 +27,10 @@ func (c *conduct) rejoin(ctx context.Context, dir string) (string, error) {
 	if in.Err != nil {
 		return "", in.Err
 	}
-	if _, err := readAgent(in.Dir); errors.Is(err, fs.ErrNotExist) && in.Result == nil {
+	if _, err := readAgent(in.Dir); errors.Is(err, fs.ErrNotExist) {
+		if in.Result != nil { // it was called off, or nobody knew that its job had been taken
+			return "", nil
+		}
 		return in.Dir, nil // it was about to start
 	}
 	if in.Result == nil {

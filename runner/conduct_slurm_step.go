@@ -195,7 +195,12 @@ func (s *step) failed(f slurm.TaskFailure) {
 		if task >= max(1, s.run.Experiment.Where.Nodes) {
 			return
 		}
-		cause := fmt.Sprintf("its agent on %s ended: %s", clean(f.Nodes, 64), clean(f.How, 80))
+		cause := "its agent " + clean(f.How, 120)
+		if f.Nodes != "" {
+			cause = fmt.Sprintf("its agent on %s ended: %s", clean(f.Nodes, 64), clean(f.How, 120))
+		} else {
+			cause += " (does that node share the folder of runs?)"
+		}
 		if said := lastLine(filepath.Join(s.dir, "agent-"+strconv.Itoa(task)+".log")); said != "" {
 			cause += ": " + said
 		}

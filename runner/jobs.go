@@ -43,6 +43,7 @@ type queue struct {
 	mu     sync.Mutex
 	known  map[slurm.Ref]heard
 	asking chan struct{} // closed when the question that is out is answered; nil: none is
+	asked  time.Time     // when it was
 }
 
 // heard is the last answer about a job.
@@ -60,15 +61,15 @@ func newQueue(c *slurm.Client) *queue { return &queue{client: c, known: map[slur
 
 // Job implements Jobs.
 func (q *queue) Job(r slurm.Ref) (QueuedJob, error) {
-	h, asking := q.look(r)
+	h, asking, asked := q.look(r)
 	if asking != nil && (h.at.IsZero() || time.Since(h.at) > queueWanted) {
-		limit := time.NewTimer(queueWait)
+		limit := time.NewTimer(queueWait - time.Since(asked)) // all who ask wait for the same answer
 		defer limit.Stop()
 		select {
 		case <-asking:
 		case <-limit.C:
 		}
-		h, _ = q.look(r)
+		h, _, _ = q.look(r)
 	}
 	if h.at.IsZero() {
 		return QueuedJob{}, &slurm.UnreachableError{Tool: "squeue", Message: fmt.Sprintf("no answer within %v", queueWait)}
@@ -77,7 +78,7 @@ func (q *queue) Job(r slurm.Ref) (QueuedJob, error) {
 }
 
 // look gives what is known, and has Slurm asked where that is old.
-func (q *queue) look(r slurm.Ref) (heard, <-chan struct{}) {
+func (q *queue) look(r slurm.Ref) (heard, <-chan struct{}, time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	h := q.known[r]
@@ -88,10 +89,10 @@ func (q *queue) look(r slurm.Ref) (heard, <-chan struct{}) {
 		good = queueFailed
 	}
 	if q.asking == nil && (h.at.IsZero() || time.Since(h.at) > good) {
-		q.asking = make(chan struct{})
+		q.asking, q.asked = make(chan struct{}), time.Now()
 		go q.ask(q.due()) // it ends by the deadlines of its questions
 	}
-	return h, q.asking
+	return h, q.asking, q.asked
 }
 
 // forget has the next one who looks at a job ask about it: something was just done to it.

@@ -233,6 +233,7 @@ func (a *agent) lookAtOthers() {
 		if o.looked = time.Now(); resultThere(a.dir) {
 			a.fence("the other hosts took this one for lost and wrote how the run ended")
 		}
+		a.lookForStillborn()
 	}
 	if time.Since(o.written) > hostsEvery && o.worst() < o.error/2 {
 		a.diskTrouble(a.writeHosts())
@@ -252,6 +253,20 @@ func (a *agent) lookAtOthers() {
 	for host := range o.hosts {
 		if h := &o.hosts[host]; host > 0 && h.part == nil && h.lost == "" {
 			h.lost = fmt.Sprintf("its agent has not said within %v how its ranks ended", partPatience)
+		}
+	}
+}
+
+// lookForStillborn ends the run when whoever starts agents has left word of a host that one could not begin on.
+func (a *agent) lookForStillborn() {
+	for host := range a.others.hosts {
+		h := &a.others.hosts[host]
+		if host == 0 || h.Address != "" || h.part != nil || h.lost != "" {
+			continue
+		}
+		if p, err := readPart(a.dir, host); err == nil && p.Cause != "" && len(p.Ranks) == 0 {
+			h.part = &p
+			a.fail(fmt.Sprintf("host %s: %s", a.others.called(host), clean(p.Cause, maxLineRunes)))
 		}
 	}
 }

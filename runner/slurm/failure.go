@@ -8,7 +8,7 @@ import (
 
 // TaskFailure is what srun says of tasks that ended badly.
 type TaskFailure struct {
-	Nodes string // in Slurm's short form
+	Nodes string // in Slurm's short form; empty: not said
 	Tasks []int
 	How   string // "Exited with exit code 2", "Killed"
 }
@@ -16,13 +16,19 @@ type TaskFailure struct {
 // taskFailure is "srun: error: node2: task 1: Exited with exit code 2", or of several tasks: "node[2-3]: tasks 1-2,5: Killed".
 var taskFailure = regexp.MustCompile(`^srun: error: ([^ :]+): tasks? ([0-9,-]+): (.+)$`)
 
+// launchFailure is "srun: error: task 1 launch failed: Slurmd could not connect IO": the node is not named.
+var launchFailure = regexp.MustCompile(`^srun: error: tasks? ([0-9,-]+) launch failed: (.+)$`)
+
 // ParseTaskFailure reads a line of srun's; false: it is about something else.
 func ParseTaskFailure(line string) (TaskFailure, bool) {
+	if m := launchFailure.FindStringSubmatch(strings.TrimSpace(line)); m != nil {
+		line = "srun: error: ?: tasks " + m[1] + ": could not be started: " + m[2]
+	}
 	m := taskFailure.FindStringSubmatch(strings.TrimSpace(line))
 	if m == nil {
 		return TaskFailure{}, false
 	}
-	f := TaskFailure{Nodes: m[1], How: m[3]}
+	f := TaskFailure{Nodes: strings.TrimPrefix(m[1], "?"), How: m[3]}
 	for part := range strings.SplitSeq(m[2], ",") {
 		low, high, isRange := strings.Cut(part, "-")
 		if !isRange {

@@ -191,6 +191,8 @@ func (j Job) Ending() string {
 	text = cmp.Or(text, "ended in state "+string(j.State))
 	switch {
 	case j.State != Failed && j.State != Completed:
+	case j.Exit.Signal == noOutput:
+		return text + ": its first node could not open the file for its output: does it share the folder of runs?"
 	case j.Exit.Signal > 0:
 		text += fmt.Sprintf(": signal %d ended its script", j.Exit.Signal)
 	case j.Exit.Known && (j.State == Failed || j.Exit.Code > 0):
@@ -201,6 +203,9 @@ func (j Job) Ending() string {
 	}
 	return text
 }
+
+// noOutput is what stands in the place of a signal where a node could not open the files of a job.
+const noOutput = 53
 
 func (j Job) limitWords() string {
 	if j.Limit <= 0 {

@@ -87,7 +87,7 @@ func TestControl(t *testing.T) {
 		text  string
 	}{
 		"14": {Completed, Exit{0, 0, true}, "ended by itself"},
-		"21": {Failed, Exit{0, 53, true}, "failed: signal 53 ended its script"},
+		"21": {Failed, Exit{0, 53, true}, "failed: its first node could not open the file for its output"},
 		"22": {Failed, Exit{0, 9, true}, "failed: signal 9 ended its script"},
 		"23": {Failed, Exit{7, 0, true}, "failed with exit code 7"},
 	} {
@@ -194,9 +194,10 @@ func TestExpand(t *testing.T) {
 
 func TestTaskFailures(t *testing.T) {
 	for line, want := range map[string]TaskFailure{
-		"srun: error: node2: task 1: Exited with exit code 2\n":        {"node2", []int{1}, "Exited with exit code 2"},
-		"srun: error: node[2-4]: tasks 1-2,5: Killed":                  {"node[2-4]", []int{1, 2, 5}, "Killed"},
-		"srun: error: node1: task 0: Segmentation fault (core dumped)": {"node1", []int{0}, "Segmentation fault (core dumped)"},
+		"srun: error: task 1 launch failed: Slurmd could not connect IO": {"", []int{1}, "could not be started: Slurmd could not connect IO"},
+		"srun: error: node2: task 1: Exited with exit code 2\n":          {"node2", []int{1}, "Exited with exit code 2"},
+		"srun: error: node[2-4]: tasks 1-2,5: Killed":                    {"node[2-4]", []int{1, 2, 5}, "Killed"},
+		"srun: error: node1: task 0: Segmentation fault (core dumped)":   {"node1", []int{0}, "Segmentation fault (core dumped)"},
 	} {
 		if got, ok := ParseTaskFailure(line); !ok || !reflect.DeepEqual(got, want) {
 			t.Errorf("%q: %v %+v", line, ok, got)
