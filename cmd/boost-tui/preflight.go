@@ -164,7 +164,7 @@ func (a *app) look(ctx context.Context, s *runner.Store, p prepared, spec *proto
 		return r, err
 	}
 	if in.State != runner.Finished {
-		r.Checks = append(r.Checks, protocol.Check{What: "start", Verdict: protocol.VerdictFailed, Found: in.Cause,
+		r.Checks = append(r.Checks, protocol.Check{What: "run", Verdict: protocol.VerdictFailed, Found: in.Cause,
 			Advice: "boost-tui show " + in.ID + " and boost-tui logs " + in.ID + " say more"})
 	}
 	r.Verdict = protocol.Worst(r.Checks)
@@ -250,10 +250,10 @@ func (a *app) printChecks(r preflightResult) error {
 			return err
 		}
 	}
-	nodes := fmt.Sprintf("%d nodes", len(r.Nodes))
-	if len(r.Nodes) == 1 {
-		nodes = "1 node"
+	if len(r.Nodes) == 0 {
+		return a.print("%s\n", r.Verdict)
 	}
+	nodes := fmt.Sprintf("%d %s", len(r.Nodes), plural("node", int64(len(r.Nodes))))
 	if err := a.print("%s: %s, looked at for %.0f s\n", r.Verdict, nodes, r.Seconds); err != nil {
 		return err
 	}

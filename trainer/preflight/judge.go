@@ -22,7 +22,9 @@ const (
 	// maxTrip is how long a file may take to be seen and answered: agents look at such files several times a second.
 	maxTrip  = 2.0 // seconds
 	maxWrite = 1.0 // seconds
-	hot      = 90  // °C
+	// leastBus is a rate between nodes, in bytes per second, below which none is of use, whatever is known: that of 100 Mbit/s Ethernet.
+	leastBus = 10e6
+	hot      = 90 // °C
 )
 
 // Names of checks, in the order in which they are told.
@@ -108,7 +110,7 @@ func (j *judge) each(what string, ask func(n *protocol.Node) (verdict, found, ad
 	}
 	if good := len(j.r.Nodes) - bad; good > 0 {
 		if bad > 0 {
-			sound = fmt.Sprintf("%d other nodes are sound", good)
+			sound = others(good, "node")
 		}
 		j.line(what, "", protocol.VerdictOK, sound, "")
 	}

@@ -80,6 +80,11 @@ func TestVerdicts(t *testing.T) {
 		"known path": {func(p *protocol.Preflight, s *protocol.PreflightSpec) {
 			s.Expected, s.From = &protocol.Rates{Between: []protocol.Link{{Ranks: 2, Bytes: 1 << 20, Seconds: 1e-5}}}, "machine m"
 		}, "slow between nodes n1 - n2"},
+		"slow everywhere": {func(p *protocol.Preflight, _ *protocol.PreflightSpec) {
+			for i := range p.Paths {
+				p.Paths[i].Links[0].Seconds = 1
+			}
+		}, "slow between nodes n1 - n2: all-reduce of 1.0 MiB: 1.05 MB/s, less than 100 Mbit/s Ethernet"},
 		"no paths": {func(p *protocol.Preflight, _ *protocol.PreflightSpec) { p.Paths = nil }, "failed between nodes : was not measured"},
 		"wrong": {func(p *protocol.Preflight, _ *protocol.PreflightSpec) {
 			p.Nodes[2].Cases[0] = protocol.Case{Name: "a", Text: "loss"}

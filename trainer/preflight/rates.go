@@ -67,7 +67,7 @@ func (j *judge) products() {
 			return protocol.VerdictSlow, fmt.Sprintf("one of its %d ranks does %s, on average they do %s", n.Ranks, flops(n.GEMMSlowest), flops(n.GEMM/float64(n.Ranks))),
 				"others may use a core of it: end other work there, or leave the node out"
 		}
-		return j.rate(n.GEMM, known, like, flops, "others may use it (boost-tui show, top), its clocks may be held down; end other work there, or leave the node out")
+		return j.rate(n.GEMM, known, like, flops, "others may use it (top shows them), or its clocks are held down: end other work there, or leave the node out")
 	}, sound)
 }
 
@@ -130,6 +130,9 @@ func (j *judge) within() {
 	}, "all-reduce of "+described(j.r.Rates.Within)+j.against(len(known) > 0))
 }
 
+// slowPath is what to do about a slow network.
+const slowPath = "the network between the two is slow: a cable, a switch, the wrong interface (--interface), or others who use it"
+
 func (j *judge) between() {
 	if len(j.r.Nodes) == 1 {
 		j.line(checkBetween, "", protocol.VerdictOK, "one node: no messages between (N/A)", "")
@@ -153,7 +156,10 @@ func (j *judge) between() {
 			continue
 		}
 		l, k := largest(p.Links, known)
-		v, found, advice := j.rate(l.Bus(), k.Bus(), like, bandwidth, "the network between the two is slow: a cable, a switch, the wrong interface (--interface), or others who use it")
+		v, found, advice := j.rate(l.Bus(), k.Bus(), like, bandwidth, slowPath)
+		if v == protocol.VerdictOK && l.Bus() < leastBus {
+			v, found, advice = protocol.VerdictSlow, bandwidth(l.Bus())+", less than 100 Mbit/s Ethernet", slowPath
+		}
 		if v != protocol.VerdictOK {
 			bad++
 			j.line(checkBetween, name, v, fmt.Sprintf("all-reduce of %s: %s", experiment.FormatBytes(l.Bytes), found), advice)
@@ -165,7 +171,7 @@ func (j *judge) between() {
 	case bad == 0:
 		j.line(checkBetween, "", protocol.VerdictOK, "all-reduce of "+described(j.r.Rates.Between)+j.against(len(known) > 0), "")
 	case good > 0:
-		j.line(checkBetween, "", protocol.VerdictOK, fmt.Sprintf("%d other paths are sound", good), "")
+		j.line(checkBetween, "", protocol.VerdictOK, others(good, "path"), "")
 	}
 }
 
@@ -207,4 +213,12 @@ func duration(s float64) string {
 	default:
 		return fmt.Sprintf("%.3g µs", s*1e6)
 	}
+}
+
+// others is how many of a kind are sound beside those that are not.
+func others(n int, kind string) string {
+	if n == 1 {
+		return "the other " + kind + " is sound"
+	}
+	return fmt.Sprintf("the other %d %ss are sound", n, kind)
 }
