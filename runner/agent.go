@@ -88,7 +88,7 @@ func Agent(ctx context.Context, o AgentOptions) error {
 	if err != nil {
 		return fmt.Errorf("agent: run directory: %w", err)
 	}
-	a := &agent{o: o, dir: dir, started: time.Now().UTC(), oomStart: oomKills()}
+	a := &agent{o: o, dir: dir, started: wallNow(), oomStart: oomKills()}
 	if a.run, err = readRun(dir); err != nil {
 		return fmt.Errorf("agent: %w", err)
 	}
@@ -311,5 +311,5 @@ func (a *agent) note(kind, code, msg string, rank *int) {
 	if a.events == nil {
 		return
 	}
-	a.diskTrouble(a.events.Event(&record.EventLine{Kind: kind, TSNanos: time.Now().UnixNano(), Rank: rank, Code: code, Msg: msg}))
+	a.diskTrouble(a.events.Event(&record.EventLine{Kind: kind, TSNanos: wallNanos(), Rank: rank, Code: code, Msg: msg}))
 }

@@ -92,7 +92,7 @@ func (a *agent) await(ctx context.Context, life <-chan string) (State, string) {
 			_ = beat(a.dir, n/beatEvery) // the next one may succeed
 		}
 	}
-	a.started = time.Now().UTC() // the wait is not part of how long it took
+	a.started = wallNow() // the wait is not part of how long it took
 	// A run whose waiting would be seen for ever must not start.
 	if err := os.Remove(filepath.Join(a.dir, protocol.WaitingFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return Failed, record.Explain(err).Error()

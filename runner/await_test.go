@@ -218,7 +218,8 @@ func TestJudgeWaiting(t *testing.T) {
 	kill(t, dir, "agent")
 	gone(t, dir, time.Second)
 	eventually(t, "the agent to be dead", func() bool { return readInfo(dir, here(), time.Now()).State == Lost })
-	for name, in := range map[string]Info{"here": readInfo(dir, here(), time.Now()), "elsewhere": readInfo(dir, far, time.Now().Add(time.Minute))} {
+	agedHeart(t, dir, time.Minute)
+	for name, in := range map[string]Info{"here": readInfo(dir, here(), time.Now()), "elsewhere": readInfo(dir, far, time.Now())} {
 		if in.State != Lost || !strings.Contains(in.Cause, "it waited for "+before.ID) {
 			t.Errorf("%s it is %s: %s", name, in.State, in.Cause)
 		}

@@ -207,7 +207,7 @@ func (c *crew) startRank(i int, door *os.File) error {
 func (c *crew) wait(r *rank) {
 	defer c.wg.Done()
 	st, err := r.proc.Wait()
-	e := rankExit{rank: r, err: err, at: time.Now()}
+	e := rankExit{rank: r, err: err, at: wallNow()}
 	if err == nil {
 		e.wait, _ = st.Sys().(syscall.WaitStatus)
 	}

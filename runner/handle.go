@@ -191,7 +191,7 @@ func (h *Handle) settle() Info {
 		cancel()
 	}
 	exits, err := readExits(h.Dir)
-	r := Result{State: Failed, Cause: "the agent ended before the run did", Started: h.Run.Created, Ended: time.Now().UTC()}
+	r := Result{State: Failed, Cause: "the agent ended before the run did", Started: h.Run.Created, Ended: wallNow()}
 	var told *endTold
 	switch {
 	case errors.As(h.err, &told):

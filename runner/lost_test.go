@@ -128,10 +128,7 @@ func TestClocksApart(t *testing.T) {
 	if err := os.Remove(filepath.Join(h.Dir, protocol.ResultFile)); err != nil {
 		t.Fatal(err)
 	}
-	old := time.Now().Add(-time.Minute)
-	if err := os.Chtimes(filepath.Join(h.Dir, protocol.HeartbeatFile), old, old); err != nil {
-		t.Fatal(err)
-	}
+	agedHeart(t, h.Dir, time.Minute)
 	for _, off := range []time.Duration{-5 * time.Minute, 0, 5 * time.Minute} {
 		if in := readInfo(h.Dir, elsewhere, time.Now().Add(off)); !in.State.Over() {
 			t.Errorf("%v off: %s: %s", off, in.State, in.Cause)
@@ -154,10 +151,7 @@ func TestStaleness(t *testing.T) {
 	if age := s.age(); age > time.Second {
 		t.Errorf("%v", age)
 	}
-	old := time.Now().Add(-time.Minute)
-	if err := os.Chtimes(filepath.Join(dir, protocol.HeartbeatFile), old, old); err != nil {
-		t.Fatal(err)
-	}
+	agedHeart(t, dir, time.Minute)
 	if age := s.age(); age < 59*time.Second || age > 62*time.Second {
 		t.Errorf("%v", age)
 	}

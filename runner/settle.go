@@ -95,7 +95,7 @@ func (in *Info) settle(ctx context.Context) (again bool, err error) {
 	agent, err := readAgent(in.Dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		err := claim(in.Dir, me, time.Now().UTC())
+		err := claim(in.Dir, me, wallNow())
 		if err != nil && !errors.Is(err, fs.ErrExist) {
 			return false, err
 		}

@@ -47,7 +47,11 @@ func (s Share) check(world int) error {
 
 // args say the share to `boost-tui agent`.
 func (s Share) args() []string {
-	return []string{"--host", strconv.Itoa(s.Host), "--hosts", strconv.Itoa(s.Hosts), "--address", s.Address, "--host-name", s.Name, "--peer", s.Peer}
+	args := []string{"--host", strconv.Itoa(s.Host), "--hosts", strconv.Itoa(s.Hosts), "--address", s.Address, "--host-name", s.Name}
+	if s.Peer != "" {
+		args = append(args, "--peer", s.Peer)
+	}
+	return args
 }
 
 // of is the share of another host.

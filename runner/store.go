@@ -74,7 +74,7 @@ func (s *Store) Create(e experiment.Experiment, o CreateOptions) (Run, string, e
 		return Run{}, "", err
 	}
 	r := Run{
-		Schema: Schema, Name: e.Name, Tags: e.Tags, Created: time.Now().UTC().Truncate(time.Microsecond), Argv: o.Argv,
+		Schema: Schema, Name: e.Name, Tags: e.Tags, Created: wallNow().Truncate(time.Microsecond), Argv: o.Argv,
 		Host: me.Host, User: userName(), Launcher: me, Foreground: o.Foreground, After: o.After, Sweep: o.Sweep, Resumed: o.Resumed, Restart: o.Restart,
 		Preflight: o.Preflight, Experiment: e, Model: shapeOf(e.Model), Plan: planOf(e), Predicted: o.Predicted, Versions: o.Versions,
 		Hosts: []string{me.Host}, CPU: cpuName(), Cores: runtime.GOMAXPROCS(0),

@@ -278,8 +278,8 @@ func TestTagsAndNotes(t *testing.T) {
 }
 
 func TestPlaces(t *testing.T) {
-	if _, err := placeOf(experiment.Where{Where: "slurm"}); err == nil {
-		t.Error("slurm is a place already")
+	if _, err := placeOf(experiment.Where{Where: "nowhere"}); err == nil {
+		t.Error("nowhere is a place")
 	}
 	e := testExperiment("x", 1)
 	s := NewStore(t.TempDir())

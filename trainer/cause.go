@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 	"unicode"
 
+	"boost-tui/internal/wallclock"
 	"boost-tui/kernels"
 	"boost-tui/runner/protocol"
 	"boost-tui/trainer/rendezvous"
@@ -144,7 +144,7 @@ func operationOf(err error) string {
 // recordOf is the exit record of this rank for a cause.
 func recordOf(rank, step int, operation string, c *cause) protocol.ExitRecord {
 	e := protocol.ExitRecord{
-		Rank: rank, Code: c.exitCode(rank), Step: step, Operation: operation, TSNanos: time.Now().UnixNano(),
+		Rank: rank, Code: c.exitCode(rank), Step: step, Operation: operation, TSNanos: wallclock.UnixNano(),
 	}
 	if c.Rank == rank {
 		e.Step, e.Operation, e.Cause, e.TSNanos = c.Step, c.Operation, c.Text, c.TSNanos

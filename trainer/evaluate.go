@@ -7,6 +7,7 @@ import (
 	"math"
 	"time"
 
+	"boost-tui/internal/wallclock"
 	"boost-tui/profiler/record"
 	"boost-tui/trainer/data"
 )
@@ -39,8 +40,8 @@ func (r *rank) evaluate(ctx context.Context, t *training) error {
 		Seconds: time.Since(began).Seconds()}
 	r.logf("evaluation after step %d: loss %.4f, perplexity %.3f, of %d tokens", v.Step, v.Loss, v.Perplexity(), v.Tokens)
 	if math.IsNaN(v.Loss) || math.IsInf(v.Loss, 0) {
-		return errors.Join(r.event(&record.EventLine{Kind: record.EventAlert, TSNanos: time.Now().UnixNano(), Code: "nonfinite",
+		return errors.Join(r.event(&record.EventLine{Kind: record.EventAlert, TSNanos: wallclock.UnixNano(), Code: "nonfinite",
 			Msg: fmt.Sprintf("the evaluation after step %d gives a loss of %v", v.Step, v.Loss)}))
 	}
-	return r.event(v.Event(time.Now()))
+	return r.event(v.Event(wallclock.Now()))
 }

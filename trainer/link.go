@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"boost-tui/internal/wallclock"
 	"boost-tui/kernels"
 	"boost-tui/runner/protocol"
 	"boost-tui/trainer/rendezvous"
@@ -81,7 +82,7 @@ func (l *link) serve(spec protocol.RankSpec, o rendezvous.Options) error {
 		return fmt.Errorf("rendezvous: inherited socket %d: %w", spec.ListenerFD, err)
 	}
 	o.OnLost = func(rank int) {
-		c := &cause{Rank: rank, Text: "it vanished without a word: killed, crashed, or its host is cut off", TSNanos: time.Now().UnixNano()}
+		c := &cause{Rank: rank, Text: "it vanished without a word: killed, crashed, or its host is cut off", TSNanos: wallclock.UnixNano()}
 		if b, err := c.encode(); err == nil {
 			// A full store can only mean that a cause is there.
 			_, _ = l.server.SetIfAbsent(keyFailure, b)
@@ -187,7 +188,7 @@ func (l *link) watch(ctx context.Context, failed func(*cause), stop func(step in
 			failed(c)
 		}
 	} else if ctx.Err() == nil {
-		failed(&cause{Rank: 0, Text: "it vanished, and with it the rendezvous: killed, crashed, or its host is cut off", TSNanos: time.Now().UnixNano()})
+		failed(&cause{Rank: 0, Text: "it vanished, and with it the rendezvous: killed, crashed, or its host is cut off", TSNanos: wallclock.UnixNano()})
 	}
 	<-done
 }

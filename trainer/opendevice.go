@@ -3,6 +3,7 @@ package trainer
 import (
 	"fmt"
 	"os"
+	"time"
 
 	"boost-tui/experiment"
 	"boost-tui/kernels"
@@ -33,7 +34,8 @@ func openDevice(spec protocol.RankSpec) (kernels.Device, error) {
 		if err != nil {
 			return nil, err
 		}
-		o.Network = &wire.Options{Secret: spec.Secret, Address: spec.Address, Version: version, Say: func(format string, args ...any) {
+		silence := time.Duration(spec.Experiment.Where.HeartbeatTimeout) * time.Second
+		o.Network = &wire.Options{Secret: spec.Secret, Address: spec.Address, Version: version, Silence: silence, Say: func(format string, args ...any) {
 			fmt.Printf("rank %d: %s\n", spec.Rank, fmt.Sprintf(format, args...)) // into the rank's log
 		}}
 	}

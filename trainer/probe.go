@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"time"
 
 	"boost-tui/experiment"
+	"boost-tui/internal/wallclock"
 	"boost-tui/kernels"
 	"boost-tui/kernels/check"
 	"boost-tui/profiler/record"
@@ -54,7 +54,7 @@ func (r *rank) nonFinite(ctx context.Context, t *training, in step.Input, res st
 	if e.OnNonFinite == experiment.NonFiniteGoOn {
 		if r.spec.Rank == 0 {
 			r.logf("%s; its update is left out", found)
-			return r.event(&record.EventLine{Kind: record.EventAlert, TSNanos: time.Now().UnixNano(), Code: "nonfinite", Msg: found + "; its update was left out",
+			return r.event(&record.EventLine{Kind: record.EventAlert, TSNanos: wallclock.UnixNano(), Code: "nonfinite", Msg: found + "; its update was left out",
 				Data: map[string]any{"step": in.Index}})
 		}
 		return nil

@@ -10,8 +10,8 @@ import (
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
-	"time"
 
+	"boost-tui/internal/wallclock"
 	"boost-tui/profiler/flight"
 	"boost-tui/runner/protocol"
 	"boost-tui/trainer/mesh"
@@ -168,11 +168,11 @@ func (r *rank) conclude(ctx context.Context, err error) error {
 		c = r.known(tellLimit)
 	}
 	if c == nil && r.spec.Rank != 0 && errors.Is(err, rendezvous.ErrLost) {
-		c = &cause{Rank: 0, Text: "it could not be reached: " + oneLine(err.Error()), TSNanos: time.Now().UnixNano()}
+		c = &cause{Rank: 0, Text: "it could not be reached: " + oneLine(err.Error()), TSNanos: wallclock.UnixNano()}
 		r.fail(c, failedLimit)
 	}
 	if c == nil {
-		c = r.link.publish(&cause{Rank: r.spec.Rank, Step: step, Operation: operation, Text: oneLine(err.Error()), TSNanos: time.Now().UnixNano()})
+		c = r.link.publish(&cause{Rank: r.spec.Rank, Step: step, Operation: operation, Text: oneLine(err.Error()), TSNanos: wallclock.UnixNano()})
 		r.fail(c, failedLimit)
 	}
 	rec := recordOf(r.spec.Rank, step, operation, c)
@@ -189,7 +189,7 @@ func (r *rank) conclude(ctx context.Context, err error) error {
 
 // stoppedRecord is the exit record of a rank that stops because it was told to, or with those that were.
 func (r *rank) stoppedRecord() protocol.ExitRecord {
-	rec := protocol.ExitRecord{Rank: r.spec.Rank, Code: protocol.CodeCancelled, TSNanos: time.Now().UnixNano()}
+	rec := protocol.ExitRecord{Rank: r.spec.Rank, Code: protocol.CodeCancelled, TSNanos: wallclock.UnixNano()}
 	if rec.Step, rec.Operation = r.where(); rec.Step == 0 {
 		rec.Operation = "starting up"
 	}

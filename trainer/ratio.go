@@ -8,8 +8,8 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 
+	"boost-tui/internal/wallclock"
 	"boost-tui/kernels"
 	"boost-tui/profiler/record"
 	"boost-tui/step"
@@ -181,6 +181,6 @@ func (m *ratios) tell(step int, all map[string]moved) error {
 		texts = append(texts, fmt.Sprintf("%s %.3g", v.Name, v.Change))
 	}
 	m.r.logf("update ratios of step %d: %s", step, strings.Join(texts, ", "))
-	return m.r.event(&record.EventLine{Kind: record.EventNote, TSNanos: time.Now().UnixNano(), Code: "update-ratio",
+	return m.r.event(&record.EventLine{Kind: record.EventNote, TSNanos: wallclock.UnixNano(), Code: "update-ratio",
 		Msg: fmt.Sprintf("how far step %d moved each tensor", step), Data: map[string]any{"step": step, "ratios": data}})
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"boost-tui/internal/wallclock"
 	"boost-tui/kernels"
 	"boost-tui/model"
 	"boost-tui/profiler/record"
@@ -220,31 +221,6 @@ func (v *saver) write(step int) {
 	_ = v.meet(fmt.Sprintf("ckpt/%d/done", step))
 }
 
-// leave makes this host's part of the checkpoint, where the run's hosts share no file system: who brings the parts together makes
-// a checkpoint of them.
-func (v *saver) leave(step int, began time.Time, err error) {
-	r := v.r
-	if r.spec.LocalRank != 0 {
-		return
-	}
-	var m *checkpoint.Manifest
-	if r.spec.Rank == 0 {
-		m = v.manifest(step)
-	}
-	if err == nil {
-		err = checkpoint.Leave(r.spec.RunDir, step, m, r.spec.Experiment.Train.KeepLast)
-	}
-	if err != nil {
-		err = errors.Join(err, checkpoint.Drop(r.spec.RunDir, step))
-	}
-	switch {
-	case r.spec.Rank == 0:
-		v.report(step, v.layout.Bytes(), time.Since(began), err)
-	case err != nil:
-		r.logf("checkpoint of step %d: %v", step, err)
-	}
-}
-
 // commit gives the checkpoint its name, if everybody has written, and says what became of it.
 func (v *saver) commit(step int, began time.Time, err error) {
 	r := v.r
@@ -277,7 +253,7 @@ func (v *saver) manifest(step int) *checkpoint.Manifest {
 // report puts what became of a checkpoint into the log and the run's events.
 func (v *saver) report(step int, bytes int64, took time.Duration, err error) {
 	r := v.r
-	l := record.EventLine{Kind: record.EventCkpt, TSNanos: time.Now().UnixNano(), Code: "written",
+	l := record.EventLine{Kind: record.EventCkpt, TSNanos: wallclock.UnixNano(), Code: "written",
 		Msg:  fmt.Sprintf("checkpoint of step %d, %d bytes in %.2f s", step, bytes, took.Seconds()),
 		Data: map[string]any{"step": step, "bytes": bytes, "seconds": took.Seconds(), "dir": checkpoint.Dir(r.spec.RunDir, step)}}
 	if err != nil {

@@ -111,7 +111,7 @@ func (r *rank) setUp(ctx context.Context) (*training, error) {
 	}
 	t.batches = data.Batches{Source: r.data.train, Seed: e.Train.Seed, Seq: e.Step.Seq, First: at.DP * samples, Samples: samples}
 	t.tokens = make([]int32, samples*(e.Step.Seq+1))
-	if t.out, err = r.openTelemetry(); err != nil {
+	if t.out, err = r.openTelemetry(ctx); err != nil {
 		return nil, err
 	}
 	r.introduce()

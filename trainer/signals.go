@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"boost-tui/internal/wallclock"
 )
 
 // stopSignals tell a rank to stop. Its agent sends the first; the others come from outside.
@@ -82,7 +84,7 @@ func (e *ending) watchLauncher(fd int, at func() (step int, operation string)) (
 		if pause(done, leaveAfter-wakePatience) {
 			return
 		}
-		c := &cause{Rank: nobody, Text: "boost-tui run, which the run belonged to, is gone, and its agent does not end the run", TSNanos: time.Now().UnixNano()}
+		c := &cause{Rank: nobody, Text: "boost-tui run, which the run belonged to, is gone, and its agent does not end the run", TSNanos: wallclock.UnixNano()}
 		step, operation := at()
 		e.fail(c, orphanLimit)
 		e.write(recordOf(e.spec.Rank, step, operation, c))

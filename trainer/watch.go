@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"boost-tui/internal/wallclock"
 	"boost-tui/kernels"
 	"boost-tui/runner/protocol"
 )
@@ -184,7 +185,7 @@ func (e *ending) watchLifeline(lifeline io.Reader, at func() (step int, operatio
 		if released {
 			return
 		}
-		c := &cause{Rank: nobody, Text: "the agent died: its lifeline to this rank ended", TSNanos: time.Now().UnixNano()}
+		c := &cause{Rank: nobody, Text: "the agent died: its lifeline to this rank ended", TSNanos: wallclock.UnixNano()}
 		step, operation := at()
 		e.fail(c, orphanLimit)
 		// The rank may never come back from where it is, so the record is written here and now.

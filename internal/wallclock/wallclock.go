@@ -25,3 +25,6 @@ func Now() time.Time { return time.Now().Add(offset()) }
 
 // UnixNano is Now in nanoseconds since 1970.
 func UnixNano() int64 { return Now().UnixNano() }
+
+// Offset is what Now adds to the clock of the system: nothing, but where a test moves it.
+func Offset() time.Duration { return offset() }

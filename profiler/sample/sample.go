@@ -15,6 +15,7 @@ import (
 	"github.com/shirou/gopsutil/v3/net"
 	"github.com/shirou/gopsutil/v3/process"
 
+	"boost-tui/internal/wallclock"
 	"boost-tui/profiler/record"
 )
 
@@ -67,7 +68,7 @@ func New(o Options) *Sampler {
 // each GPU. Shares of time are since the previous sample; the first has none. A GPU whose driver
 // does not answer before the context ends has no line, and is not asked again until it has answered.
 func (s *Sampler) Sample(ctx context.Context) []record.HealthLine {
-	now := time.Now()
+	now := wallclock.Now()
 	lines := []record.HealthLine{s.host(ctx, now)}
 	for _, r := range s.ranks {
 		if l, ok := r.sample(ctx, now); ok {
