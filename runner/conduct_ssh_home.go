@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,7 +9,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -109,117 +107,6 @@ func allRanks(world int) []int {
 	return ranks
 }
 
-// prepare gives every host what its ranks need.
-func (h *home) prepare(ctx context.Context) error {
-	if err := h.await(ctx); err != nil {
-		return err
-	}
-	return h.run.each(ctx, func(x *sshHost, ctx context.Context) error {
-		if err := h.provide(ctx, x); err != nil {
-			return fmt.Errorf("host %s: give it what the run needs: %w", x.name, record.Explain(err))
-		}
-		return nil
-	})
-}
-
-// await waits for the run before this one: the hosts do not see that one's folder.
-func (h *home) await(ctx context.Context) error {
-	before := h.run.job.Run.After
-	if before == "" {
-		return nil
-	}
-	me, err := self()
-	if err != nil {
-		return err
-	}
-	if err := claim(h.dir, me, wallNow()); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	tick := time.NewTicker(awaitEvery)
-	defer tick.Stop()
-	for n := 1; !over(filepath.Join(filepath.Dir(h.dir), before), me); n++ {
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-tick.C:
-		}
-		if reason, ok := cancelRequest(h.dir); ok {
-			return &endedEarly{reason}
-		}
-		for _, x := range h.run.hosts {
-			x.send(mirror.Message{Kind: mirror.Beat})
-		}
-		if n%beatEvery == 0 {
-			_ = beat(h.dir, n/beatEvery) // the next one may succeed
-		}
-	}
-	err = os.Remove(filepath.Join(h.dir, protocol.WaitingFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
-	return err
-}
-
-// provide gives a host the run's description, and the checkpoint or the weights that it begins with.
-func (h *home) provide(ctx context.Context, x *sshHost) error {
-	t := x.current()
-	if t == nil {
-		return errors.New("the connection ended")
-	}
-	r := h.run.job.Run
-	r.After = "" // it is over
-	train := &r.Experiment.Train
-	for _, w := range []struct {
-		path   *string
-		folder string
-	}{{&train.Resume, fromDir}, {&train.InitFrom, initDir}} {
-		if *w.path == "" {
-			continue
-		}
-		name, err := pushTree(ctx, t.keeper, *w.path, w.folder)
-		if err != nil {
-			return err
-		}
-		*w.path = path.Join(x.where(), name)
-	}
-	data, err := json.MarshalIndent(r, "", " ")
-	if err != nil {
-		return err
-	}
-	return t.keeper.PushWhole(protocol.RunFile, append(data, '\n'))
-}
-
-// pushTree sends a file, or the files of a folder, to a folder of a host, and gives the name of what it is there.
-func pushTree(ctx context.Context, k *mirror.Keeper, from, folder string) (string, error) {
-	st, err := os.Stat(from)
-	if err != nil {
-		return "", err
-	}
-	if !st.IsDir() {
-		const weights = "weights.safetensors"
-		return folder + "/" + weights, k.Push(ctx, from, folder+"/"+weights)
-	}
-	entries, err := os.ReadDir(from)
-	if err != nil {
-		return "", err
-	}
-	for _, e := range entries {
-		if !e.Type().IsRegular() || mirror.CheckName(e.Name()) != nil {
-			continue
-		}
-		if err := k.Push(ctx, filepath.Join(from, e.Name()), folder+"/"+e.Name()); err != nil {
-			return "", err
-		}
-	}
-	return folder, nil
-}
-
-func (h *sshHost) where() string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.folder
-}
-
 // catchUp tells a host again what it may have missed.
 func (h *home) catchUp(x *sshHost, k *mirror.Keeper) error {
 	h.mu.Lock()
@@ -314,81 +201,4 @@ func (h *home) conclude() error {
 		err = errors.Join(err, written)
 	}
 	return errors.Join(err, failures)
-}
-
-// hostFiles is what comes home from one host.
-type hostFiles struct {
-	home *home
-	host *sshHost
-	sink *mirror.Sink
-	kept map[string][]byte // files that are not kept as they come, as far as they are here
-}
-
-func newHostFiles(x *sshHost) (*hostFiles, error) {
-	sink, err := mirror.NewSink(x.run.job.Dir, homeNames(x.share(), x.run.job.Run.World()))
-	if err != nil {
-		return nil, err
-	}
-	return &hostFiles{home: x.run.home, host: x, sink: sink, kept: map[string][]byte{}}, nil
-}
-
-func (f *hostFiles) sync() error { return f.sink.Sync() }
-
-// take takes what is not kept as it comes: the result, which comes last, where ranks meet, which is for the other hosts alone,
-// and parts of checkpoints that are joined already.
-func (f *hostFiles) take(m mirror.Message) (taken bool, err error) {
-	switch m.Name {
-	case protocol.ResultFile:
-		return true, f.collect(m, func(data []byte) {
-			f.home.mu.Lock()
-			defer f.home.mu.Unlock()
-			if f.home.result == nil || f.host.index == 0 {
-				f.home.result = data
-			}
-		})
-	case protocol.MeetFile:
-		return true, f.collect(m, f.home.met)
-	}
-	folder, _, ok := cutLast(m.Name)
-	if step, isPart := partOf(folder); ok && isPart {
-		f.home.mu.Lock()
-		joined := f.home.joined
-		f.home.mu.Unlock()
-		if step <= joined {
-			if m.Kind != mirror.Gone && m.Offset == 0 { // it has not heard
-				f.host.send(mirror.Message{Kind: mirror.Gone, Name: strings.TrimSuffix(folder, "/")})
-			}
-			return true, nil
-		}
-	}
-	return false, nil
-}
-
-func cutLast(name string) (folder, file string, ok bool) {
-	folder, file = path.Split(name)
-	return folder, file, folder != ""
-}
-
-// collect puts a file together in memory.
-func (f *hostFiles) collect(m mirror.Message, whole func([]byte)) error {
-	if m.Kind == mirror.Gone {
-		return nil
-	}
-	if m.Kind != mirror.Whole {
-		return fmt.Errorf("%w: message %c about %s", mirror.ErrMessage, m.Kind, m.Name)
-	}
-	if m.Flags&mirror.Fresh != 0 {
-		f.kept[m.Name] = nil
-	}
-	data := f.kept[m.Name]
-	if int64(len(data)) != m.Offset || len(data)+len(m.Data) > maxFileBytes {
-		return fmt.Errorf("%w: %s goes on at %d", mirror.ErrMessage, m.Name, m.Offset)
-	}
-	data = append(data, m.Data...)
-	f.kept[m.Name] = data
-	if m.Flags&mirror.Last != 0 {
-		delete(f.kept, m.Name)
-		whole(data)
-	}
-	return nil
 }

@@ -140,12 +140,6 @@ func remoteCache() (string, error) {
 	return "", errors.New("neither HOME nor XDG_CACHE_HOME is set, and the runs folder is not shared: there is no place for the run's files")
 }
 
-// scattered reports whether a folder is one host's own part of a run, whose other parts are elsewhere.
-func scattered(dir string) bool {
-	_, err := os.Lstat(filepath.Join(dir, protocol.ScatteredFile))
-	return err == nil
-}
-
 // remoteStatus is what a session tells the conductor again and again.
 type remoteStatus struct {
 	Begun bool   `json:"begun"` // a guard is there, or was
