@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"boost-tui/runner/protocol"
@@ -172,11 +171,4 @@ func readAgent(dir string) (Process, error) {
 		return Process{}, fmt.Errorf("%s is damaged: it names no process", protocol.AgentFile)
 	}
 	return a.Process, nil
-}
-
-func inode(st fs.FileInfo) int64 {
-	if s, ok := st.Sys().(*syscall.Stat_t); ok {
-		return int64(s.Ino)
-	}
-	return 0
 }
