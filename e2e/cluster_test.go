@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -23,6 +24,8 @@ const (
 	userName   = "dev"
 	userID     = 29777           // SLURM_DEV_UID
 	upPatience = 3 * time.Minute // packages may have to be installed first
+	// idlePatience is how long Slurm may take to be done with the jobs of the test before.
+	idlePatience = 40 * time.Second
 	// doPatience bounds whatever is asked of the cluster: heal waits up to 25 s for Slurm to take a node back.
 	doPatience = 90 * time.Second
 )
@@ -64,7 +67,22 @@ func newCluster(t *testing.T) *cluster {
 		t.Fatal("no cluster became free")
 	}
 	t.Cleanup(func() { pool.free <- c })
+	c.idle(t)
 	return c
+}
+
+// idle waits until all nodes are free: Slurm places runs on the first two that are, and faults meet those.
+func (c *cluster) idle(t testing.TB) {
+	t.Helper()
+	for end := time.Now().Add(idlePatience); ; time.Sleep(200 * time.Millisecond) {
+		states := strings.Fields(c.root(t, "sinfo", "-h", "-N", "-p", "dev", "-o", "%T"))
+		if len(states) == nodeCount && !slices.ContainsFunc(states, func(s string) bool { return s != "idle" }) {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the nodes are %v after %v", states, idlePatience)
+		}
+	}
 }
 
 func fillPool() {

@@ -141,10 +141,10 @@ func missingModule(s *scene) {
 	s.t.Cleanup(func() { s.user(s.t, "login", "rm", "-f", path) })
 }
 
-// preempt takes all nodes for a job of the partition that preempts.
+// preempt takes all nodes for a job of the partition that preempts. It is the administrator's, so that it is none of ours.
 func preempt(s *scene) {
-	j := s.user(s.t, "login", "sbatch", "--parsable", "-p", "high", "-N", fmt.Sprint(nodeCount), "--exclusive", "-o", "/dev/null", "--wrap", "sleep 60")
-	s.t.Cleanup(func() { s.user(s.t, "login", "scancel", strings.TrimSpace(j)) })
+	j := s.root(s.t, "sbatch", "--parsable", "-p", "high", "-N", fmt.Sprint(nodeCount), "--exclusive", "-o", "/dev/null", "--wrap", "sleep 60")
+	s.t.Cleanup(func() { s.root(s.t, "scancel", strings.TrimSpace(j)) })
 }
 
 // TestFaults lets everything happen to runs on two nodes that does happen, and looks at what is left.
