@@ -188,8 +188,9 @@ func (c *crew) startRank(i int, door *os.File) error {
 		give(os.Stdin, &s.LauncherFD)
 	}
 	argv := []string{c.o.Binary, "rank", "--run", c.dir, "--rank", strconv.Itoa(i)}
-	attr := &os.ProcAttr{Dir: "/", Env: environment(os.Environ(), c.threads), Files: files}
-	proc, err := os.StartProcess(c.o.Binary, argv, attr)
+	b := bindingOf(c.run.Experiment, os.Getenv)
+	attr := &os.ProcAttr{Dir: "/", Env: b.environ(environment(os.Environ(), c.threads), i-c.first, c.size()), Files: files}
+	proc, err := b.start(i-c.first, c.size(), func() (*os.Process, error) { return os.StartProcess(c.o.Binary, argv, attr) })
 	if err != nil {
 		return errors.Join(err, spec.Close())
 	}
