@@ -41,6 +41,9 @@ func Launch(ctx context.Context, s *Store, e experiment.Experiment, o LaunchOpti
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("launch a run: %w", err)
 	}
+	if o.Sweep != nil && e.Where.MaxRestarts > 0 { // the sweep would not know the runs that follow
+		return nil, fmt.Errorf("launch a run of sweep %s: a sweep tries again by itself what a machine failed: leave max-restarts at 0", clean(o.Sweep.ID, 80))
+	}
 	place, err := placeOf(e.Where)
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -142,5 +143,15 @@ func TestDeadConduct(t *testing.T) {
 		}
 		t.Log(in.Cause, in.Fault)
 		gone(t, h.Dir, 5*time.Second)
+	}
+}
+
+// A sweep tries again by itself: a run of its own that restarted would be one that it does not know.
+func TestSweepsDoNotRestart(t *testing.T) {
+	e := testExperiment("ok", 2)
+	e.Where.MaxRestarts = 1
+	s := NewStore(t.TempDir())
+	if _, err := Launch(t.Context(), s, e, LaunchOptions{Sweep: &SweepRef{ID: "s", Point: "p", Attempt: 1}}); err == nil || !strings.Contains(err.Error(), "max-restarts") {
+		t.Error(err)
 	}
 }

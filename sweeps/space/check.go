@@ -23,6 +23,9 @@ const maxValue = 4096
 
 func tooLong(key string) error { return fmt.Errorf("%s: has more than %d bytes", key, maxValue) }
 
+// noRestarts is why runs of a sweep cannot restart: a point would have two that try again, and a run that nobody counted.
+const noRestarts = "max-restarts: a sweep tries again by itself what a machine failed: leave it at 0"
+
 // written is a value of a key in the one way that all who mean it write: 0.001 for 1e-3. Numbers out of range are for
 // Validate to refuse, which knows its reasons.
 func written(k experiment.Key, text string) (string, error) {
@@ -80,6 +83,9 @@ func (s Spec) prepare() (*prepared, error) {
 			bad.add("set: %v", tooLong(a.Key))
 		}
 	}
+	if p.base.Where.MaxRestarts > 0 {
+		bad.add("set: %s", noRestarts)
+	}
 	z := s.size()
 	if z.least > MaxPoints { // said before any value is looked at: there may be very many
 		bad = append(bad, z.tooLarge())
@@ -114,6 +120,9 @@ func (p *prepared) axis(i int, a Axis, look bool, bad *problems) {
 	if err != nil {
 		bad.add("axis %d: %v", i+1, err)
 		return
+	}
+	if slices.ContainsFunc(keys, func(k experiment.Key) bool { return k.Name == "max-restarts" }) {
+		bad.add("%s: %s", name, noRestarts)
 	}
 	if len(a.Values) == 0 {
 		bad.add("%s has no values: a space over it is empty", name)

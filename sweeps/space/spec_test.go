@@ -134,6 +134,21 @@ func TestEverythingWrongIsSaidAtOnce(t *testing.T) {
 	}
 }
 
+// A sweep tries again by itself; runs that did so too would be counted by nobody.
+func TestRunsOfASweepDoNotRestart(t *testing.T) {
+	for _, s := range []Spec{
+		{Set: []Assign{{"max-restarts", "2"}}},
+		{Axes: []Axis{{Keys: []string{"max-restarts"}, Values: [][]string{{"0"}, {"1"}}}}},
+	} {
+		if err := s.Check(); err == nil || !strings.Contains(err.Error(), "leave it at 0") {
+			t.Error(err)
+		}
+	}
+	if err := (Spec{Set: []Assign{{"max-restarts", "0"}}}).Check(); err != nil {
+		t.Error(err)
+	}
+}
+
 // What is too large is refused at once, with its size and its axes.
 func TestTooLargeSpaces(t *testing.T) {
 	many := func(n int) Axis {
