@@ -1,0 +1,100 @@
+package e2e
+
+import (
+	"math"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// apart gives both nodes folders of their own in the place of the store, and no binary of ours.
+func apart(s *scene) {
+	for _, node := range []string{"node1", "node2"} {
+		hide(s, node, s.runs)
+		hide(s, node, s.bindir())
+	}
+}
+
+// Without a shared file system the binary goes to the hosts, and what ranks write comes home, whole.
+func TestWithoutASharedFileSystem(t *testing.T) {
+	t.Parallel()
+	s := &scene{program: newProgram(t)}
+	_, one := s.run(acceptance...)
+	want := s.losses(one.Dir, 0)
+	apart(s)
+	r, two := s.run(append(places["ssh"], acceptance...)...)
+	if r.code != 0 || two.State != "finished" {
+		t.Fatalf("exit %d, %s: %s\n%s", r.code, two.State, two.Cause, r.errs)
+	}
+	for rank := range 4 {
+		if got := s.losses(two.Dir, rank); len(got) != len(want) {
+			t.Errorf("rank %d: %d steps came home of %d", rank, len(got), len(want))
+		} else if rank == 0 && math.Abs(got[29]-want[29]) > lossTolerance {
+			t.Errorf("the last loss is %v, on one host %v", got[29], want[29])
+		}
+	}
+	s.recordHolds(two.Dir, 4)
+	s.gone(t, goneWithin)
+}
+
+// A break of the network between the login host and a node loses nothing that was written meanwhile.
+func TestStepsComeHomeAfterABreak(t *testing.T) {
+	t.Parallel()
+	s := &scene{program: newProgram(t)}
+	apart(s)
+	s.job = s.start("login", append(append(append([]string{"run", "--json"}, places["ssh"]...), endless...), "--stop-after", "600")...)
+	s.dir = s.onlyRun()
+	s.reaches(s.dir, 20)
+	s.harm(t, "cut", "login") // ssh alone breaks: the nodes see each other
+	time.Sleep(3 * time.Second)
+	s.do(t, "heal", "login")
+	r := s.job.wait(60 * time.Second)
+	var v said
+	s.json(r, &v)
+	if r.code != 0 || v.State != "finished" {
+		t.Errorf("exit %d, %s: %s\n%s", r.code, v.State, v.Cause, r.errs)
+	}
+	for rank := range 2 {
+		if n := len(s.losses(v.Dir, rank)); n != 600 {
+			t.Errorf("rank %d: %d steps came home of 600", rank, n)
+		}
+	}
+	s.recordHolds(v.Dir, 2)
+	s.gone(t, goneWithin)
+}
+
+// A node whose own disk is full ends the run, and the record at home says which.
+func TestNodeOutOfDisk(t *testing.T) {
+	t.Parallel()
+	f := fault{name: "the disk of node2 is full", where: "ssh", before: apart,
+		do:    func(s *scene) { s.do(s.t, "fill", "node2", s.runs) },
+		state: failed, cause: regexp.MustCompile("full|space"), within: 40 * time.Second}
+	f.happens(t)
+}
+
+// A job that is put back into the queue goes on from its checkpoint where its user asked for restarts.
+func TestRequeueWithRestarts(t *testing.T) {
+	t.Parallel()
+	s := &scene{program: newProgram(t)}
+	args := append(append([]string{"run", "--json"}, places["slurm"]...), endless...)
+	s.job = s.start("login", append(args, "--set", "max-restarts=1", "--set", "checkpoint-every=20", "--stop-after", "400")...)
+	s.dir = s.onlyRun()
+	s.reaches(s.dir, 45)
+	id := s.jobID()
+	s.user(t, "login", "scontrol", "requeue", id)
+	s.eventually(30*time.Second, "the job in the queue again", func() bool {
+		return strings.TrimSpace(s.root(t, "squeue", "-h", "-t", "PD", "-o", "%A")) == id
+	})
+	s.root(t, "scontrol", "update", "jobid="+id, "starttime=now") // else Slurm lets it wait for two minutes
+	r := s.job.wait(80 * time.Second)
+	var v said
+	s.json(r, &v)
+	if r.code != 0 || v.State != "finished" || filepath.Base(v.Dir) == filepath.Base(s.dir) {
+		t.Errorf("exit %d, %s in %s: %s\n%s", r.code, v.State, v.Dir, v.Cause, r.errs)
+	}
+	old := s.show("node3", filepath.Base(s.dir))
+	t.Logf("the first run is %s: %s", old.State, old.Cause)
+	s.gone(t, goneWithin)
+}
