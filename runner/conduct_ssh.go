@@ -29,6 +29,8 @@ const (
 	othersPatience = partPatience + killAfter + 2*time.Second
 	// killHosts is how long a host may take to end an agent that was killed.
 	killHosts = 3 * time.Second
+	// returnPatience is how long a host that was lost may take to come back for a run that goes on.
+	returnPatience = time.Minute
 	// farewell is how long the last words to a host may take.
 	farewell = 2 * time.Second
 )
@@ -65,7 +67,7 @@ func (c sshConductor) start(ctx context.Context, j conductJob) (Agents, error) {
 	if err != nil || busy { // who is busy looks after it
 		return nil, record.Explain(err)
 	}
-	r, err := newSSHRun(c.hosts, j)
+	r, err := newSSHRun(c.without(j.Lost), j)
 	if err != nil {
 		release()
 		return nil, err
@@ -77,7 +79,7 @@ func (c sshConductor) start(ctx context.Context, j conductJob) (Agents, error) {
 			r.close()
 			return nil, err
 		}
-	} else if err := r.begin(ctx); err != nil {
+	} else if err := r.beginSoon(ctx); err != nil {
 		r.close()
 		return nil, err
 	}
@@ -111,7 +113,7 @@ func newSSHRun(names []string, j conductJob) (*sshRun, error) {
 		return nil, err
 	}
 	if was, err := readSSH(j.Dir); err == nil { // a conductor was here before
-		r.again = true
+		r.again, names = true, was.Hosts
 		if was.Scattered {
 			if r.home, err = newHome(r); err != nil {
 				return nil, err
@@ -140,6 +142,31 @@ func (r *sshRun) close() {
 	r.release()
 }
 
+// record is what a conductor that comes back must know. left are hosts that may hold files of the run when it is over.
+func (r *sshRun) record(left []string) sshRecord {
+	was := sshRecord{Scattered: r.home != nil, Left: left}
+	for _, h := range r.hosts {
+		was.Hosts = append(was.Hosts, h.name)
+	}
+	return was
+}
+
+// beginSoon is begin for a run that may go on where another one lost a host: that has some time to come back.
+func (r *sshRun) beginSoon(ctx context.Context) error {
+	deadline := time.Now().Add(returnPatience)
+	for {
+		err := r.begin(ctx)
+		var passing *ssh.Error
+		if err == nil || r.job.Run.Restart == nil || !errors.As(err, &passing) || !passing.Passing() || time.Now().After(deadline) || ctx.Err() != nil {
+			return err
+		}
+		for _, h := range r.hosts {
+			h.hangUp()
+		}
+		waitTick(ctx, time.After(redialMost))
+	}
+}
+
 // begin reaches every host before anything starts on one, and then starts the agents.
 func (r *sshRun) begin(ctx context.Context) error {
 	if err := r.each(ctx, (*sshHost).connect); err != nil {
@@ -152,7 +179,7 @@ func (r *sshRun) begin(ctx context.Context) error {
 		return err
 	}
 	// From here on there may be something to come back to.
-	if err := (sshRecord{Scattered: r.home != nil}).write(r.job.Dir); err != nil {
+	if err := r.record(nil).write(r.job.Dir); err != nil {
 		return err
 	}
 	if r.home != nil {

@@ -180,7 +180,7 @@ func (r *sshRun) gather(ctx context.Context, left []string) error {
 		}
 	}
 	err := r.home.conclude()
-	return errors.Join(err, (sshRecord{Scattered: true, Left: missing}).write(r.job.Dir))
+	return errors.Join(err, r.record(missing).write(r.job.Dir))
 }
 
 // gather ends the host's agent, where it still runs, and fetches what is there.

@@ -38,15 +38,15 @@ func (r *sshRun) leaveBehind() bool {
 	if r.home == nil {
 		return false
 	}
-	was := sshRecord{Scattered: true}
+	var left []string
 	for _, h := range r.hosts {
 		h.mu.Lock()
 		if h.left {
-			was.Left = append(was.Left, h.name)
+			left = append(left, h.name)
 		}
 		h.mu.Unlock()
 	}
-	return len(was.Left) > 0 && was.write(r.job.Dir) == nil
+	return len(left) > 0 && r.record(left).write(r.job.Dir) == nil
 }
 
 // watch waits until the agent of every host has ended, or the host is given up.

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"boost-tui/experiment"
@@ -16,7 +17,10 @@ import (
 )
 
 // sshConductor starts the agents of a run on hosts that ssh leads to.
-type sshConductor struct{ hosts []string }
+type sshConductor struct {
+	hosts []string // that a run begins on
+	spare []string // others that were named, for when one of them is lost
+}
 
 // newSSHConductor finds out which hosts an experiment names.
 func newSSHConductor(w experiment.Where) (conductor, error) {
@@ -28,9 +32,22 @@ func newSSHConductor(w experiment.Where) (conductor, error) {
 		return nil, fmt.Errorf("%d nodes are asked for, and hosts names %d: name more hosts, or ask for fewer nodes", w.Nodes, len(hosts))
 	}
 	if w.Nodes > 1 { // 1 is what nobody asked for: then all of them are meant
-		hosts = hosts[:w.Nodes]
+		return sshConductor{hosts[:w.Nodes], hosts[w.Nodes:]}, nil
 	}
-	return sshConductor{hosts}, nil
+	return sshConductor{hosts: hosts}, nil
+}
+
+// without are the hosts for a run that goes on after some were lost: spare ones take their places, and where there are none a
+// host that was lost is tried again.
+func (c sshConductor) without(lost []string) []string {
+	hosts := slices.Clone(c.hosts)
+	spare := slices.DeleteFunc(slices.Clone(c.spare), func(h string) bool { return slices.Contains(lost, h) })
+	for i, h := range hosts {
+		if slices.Contains(lost, h) && len(spare) > 0 {
+			hosts[i], spare = spare[0], spare[1:]
+		}
+	}
+	return hosts
 }
 
 // hostNames implements hosted.
@@ -51,7 +68,7 @@ func settleHosts(p Place, e *experiment.Experiment) error {
 		return fmt.Errorf("%d hosts are named, and the run has %d ranks (tp x pp x dp): name at most as many hosts, or say --nodes %d to take the first ones",
 			len(c.hosts), e.World(), e.World())
 	}
-	e.Where.Hosts, e.Where.Nodes = strings.Join(c.hosts, ","), len(c.hosts)
+	e.Where.Hosts, e.Where.Nodes = strings.Join(slices.Concat(c.hosts, c.spare), ","), len(c.hosts)
 	return nil
 }
 
@@ -61,6 +78,7 @@ const sshFile = "ssh.json"
 // sshRecord is its content.
 type sshRecord struct {
 	Schema    int      `json:"schema"`
+	Hosts     []string `json:"hosts"`
 	Scattered bool     `json:"scattered"`      // the hosts do not see the run's folder
 	Left      []string `json:"left,omitempty"` // hosts that could not be reached at the end, and may hold files of the run
 }
@@ -70,8 +88,15 @@ func readSSH(dir string) (r sshRecord, err error) {
 	if err != nil {
 		return r, err
 	}
-	if err := json.Unmarshal(data, &r); err != nil || r.Schema != Schema {
+	return parseSSH(data)
+}
+
+func parseSSH(data []byte) (r sshRecord, err error) {
+	if err := json.Unmarshal(data, &r); err != nil || r.Schema != Schema || len(r.Hosts) == 0 {
 		return sshRecord{}, fmt.Errorf("%s is damaged or of another version", sshFile)
+	}
+	if _, err := ssh.ParseList(strings.Join(r.Hosts, ",")); err != nil {
+		return sshRecord{}, fmt.Errorf("%s: %w", sshFile, err)
 	}
 	return r, nil
 }

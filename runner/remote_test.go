@@ -95,6 +95,9 @@ func FuzzSetup(f *testing.F) {
 		if err == nil && (checkID(s.Run) != nil || s.Host >= s.Hosts || s.Hosts > s.World || s.Dir != "" && !filepath.IsAbs(s.Dir)) {
 			t.Fatalf("%+v was taken", s)
 		}
+		if r, err := parseSSH(line); err == nil && len(r.Hosts) == 0 {
+			t.Fatal(r)
+		}
 		if r, err := parseHost(line); err == nil && r.Schema != Schema {
 			t.Fatal(r)
 		}
@@ -209,8 +212,14 @@ func TestHostsBecomePartOfTheRecord(t *testing.T) {
 	if _, err := place("a,b", 3); err == nil || !strings.Contains(err.Error(), "3 nodes") {
 		t.Errorf("more nodes than hosts: %v", err)
 	}
-	if p, err = place("a,b,c", 2); err != nil || settleHosts(p, &e) != nil || e.Where.Hosts != "a,b" {
+	if p, err = place("a,b,c", 2); err != nil || settleHosts(p, &e) != nil || e.Where.Hosts != "a,b,c" || e.Where.Nodes != 2 {
 		t.Errorf("the first ones: %+v, %v", e.Where, err)
+	}
+	c := p.(conducted).by.(sshConductor)
+	for lost, want := range map[string]string{"": "a b", "a": "c b", "b": "a c", "c": "a b", "a b": "c b"} {
+		if got := strings.Join(c.without(strings.Fields(lost)), " "); got != want {
+			t.Errorf("without %q: %s, want %s", lost, got, want)
+		}
 	}
 	if p, err = place("a,b,c", 1); err != nil {
 		t.Fatal(err)
