@@ -2,11 +2,13 @@ package runner
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -167,5 +169,31 @@ func TestArchiveKeepsTagsAndNote(t *testing.T) {
 	}
 	if err := s.Archive(id, false); err == nil {
 		t.Error("notes that cannot be read were replaced")
+	}
+}
+
+// Programs that change the notes of one run at once undo nothing of each other's.
+func TestNotesOfManyPrograms(t *testing.T) {
+	root := t.TempDir()
+	id, _ := finished(t, NewStore(root), "x")
+	var wg sync.WaitGroup
+	for i := range 4 {
+		wg.Go(func() {
+			s := NewStore(root)
+			for n := range 8 {
+				if err := s.Tag(id, []string{fmt.Sprint("t", i, "-", n)}, nil); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Go(func() {
+		if err := errors.Join(NewStore(root).Note(id, "kept"), NewStore(root).Archive(id, true)); err != nil {
+			t.Error(err)
+		}
+	})
+	wg.Wait()
+	if in, err := NewStore(root).Load(id); err != nil || len(in.Tags) != 32 || in.Note != "kept" || !in.Archived {
+		t.Errorf("%d tags, note %q, archived %t, %v", len(in.Tags), in.Note, in.Archived, err)
 	}
 }

@@ -104,6 +104,10 @@ func (a *app) printShow(v showView) error {
 	}
 	line("blas", v.Versions.BLAS)
 	line("hosts", strings.Join(v.Hosts, ", "))
+	line("owner", v.Owner)
+	if v.Archived {
+		line("archived", "runs --archived lists it")
+	}
 	line("tags", strings.Join(v.Tags, ", "))
 	line("note", v.Note)
 	line("command", format.Shell(v.Command))
