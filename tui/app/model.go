@@ -120,8 +120,8 @@ func (m *Model) Size() (w, h int) { return m.w, m.h }
 
 // going counts the runs that are not over.
 func (m *Model) going() (running, pending int) {
-	for _, in := range m.runs.Infos {
-		switch in.State {
+	for i := range m.runs.Infos {
+		switch m.runs.Infos[i].State {
 		case runner.Running:
 			running++
 		case runner.Pending:

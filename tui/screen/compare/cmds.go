@@ -142,20 +142,23 @@ func curvesOf(cols []record.Column) (c curves) {
 	return c
 }
 
+// defaultsOf is from how many of the latest finished runs the default is chosen: more than pick looks at.
+const defaultsOf = 256
+
 // signature tells whether a computation would have another answer: the runs,
 // the references, and the states of the runs.
 func (m *Model) signature() string {
 	var b strings.Builder
-	ids := m.chosen
-	if len(ids) == 0 {
+	if len(m.chosen) == 0 {
 		b.WriteString("default\n")
-		for _, in := range m.infos {
-			if in.State == runner.Finished {
-				ids = append(ids, in.ID)
+		for i, latest := len(m.infos)-1, 0; i >= 0 && latest < defaultsOf; i-- {
+			if in := &m.infos[i]; in.State == runner.Finished && !in.Archived {
+				b.WriteString(in.ID + "\n")
+				latest++
 			}
 		}
 	}
-	for _, id := range append(slices.Clone(ids), m.refs.Baseline, m.refs.Vanilla) {
+	for _, id := range append(slices.Clone(m.chosen), m.refs.Baseline, m.refs.Vanilla) {
 		in, _ := m.info(id)
 		b.WriteString(id + " " + string(in.State) + "\n")
 	}

@@ -159,9 +159,9 @@ func (m *Model) find(id string) (profile.Row, bool) {
 
 // info is what the store says of a run.
 func (m *Model) info(id string) (runner.Info, bool) {
-	for _, in := range m.infos {
-		if in.ID == id {
-			return in, true
+	for i := range m.infos {
+		if m.infos[i].ID == id {
+			return m.infos[i], true
 		}
 	}
 	return runner.Info{}, false

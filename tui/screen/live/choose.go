@@ -31,9 +31,9 @@ func (m *Model) pick() string {
 
 // find is the run with the ID.
 func (m *Model) find(id string) (runner.Info, bool) {
-	for _, in := range m.infos {
-		if in.ID == id {
-			return in, true
+	for i := range m.infos {
+		if m.infos[i].ID == id {
+			return m.infos[i], true
 		}
 	}
 	return runner.Info{}, false

@@ -69,8 +69,8 @@ type Model struct {
 	seen      looked    // the last look at them
 	glance    feed.Loop // its generation is that of the look
 
-	queueWidth, resultWidth int                    // cells of the tables when they were last drawn
-	infos                   map[string]runner.Info // runs by id
+	queueWidth, resultWidth int // cells of the tables when they were last drawn
+	infos                   []runner.Info
 
 	typed  *input.Line // the filter of the results while it is typed
 	focus  pane

@@ -7,6 +7,7 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"boost-tui/experiment"
 	"boost-tui/sweeps"
 	"boost-tui/sweeps/space"
 	"boost-tui/tui/format"
@@ -73,7 +74,11 @@ func leftOut(n int) string {
 // slow each other down.
 func (m *Model) besides() []string {
 	n := 0
-	for _, in := range m.infos {
+	for i := range m.infos {
+		in := &m.infos[i]
+		if where := in.Run.Experiment.Where.Where; where != experiment.WhereLocal && where != "" {
+			continue // its ranks are on other machines
+		}
 		if in.Err == nil && !in.State.Over() && in.Run.Host == m.env.Host {
 			n++
 		}

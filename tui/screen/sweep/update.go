@@ -1,7 +1,6 @@
 package sweep
 
 import (
-	"boost-tui/runner"
 	"boost-tui/tui/keys"
 	"boost-tui/tui/layout"
 	"boost-tui/tui/msg"
@@ -27,10 +26,7 @@ func (m *Model) Update(in tea.Msg) (cmd tea.Cmd, used bool) {
 			m.hide()
 		}
 	case msg.Runs:
-		m.infos = make(map[string]runner.Info, len(in.Infos))
-		for _, info := range in.Infos {
-			m.infos[info.ID] = info
-		}
+		m.infos = in.Infos
 		dirty = false
 	case msg.Tick:
 		dirty = false
