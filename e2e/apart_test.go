@@ -9,11 +9,15 @@ import (
 	"time"
 )
 
-// apart gives both nodes folders of their own in the place of the store, and no binary of ours.
+// cache is where a host keeps the binary and its part of a run that it does not share.
+func (c *cluster) cache() string { return filepath.Join(c.home(), ".cache", "boost-tui") }
+
+// apart gives both nodes folders of their own in the place of the store and of the cache, and no binary of ours.
 func apart(s *scene) {
 	for _, node := range []string{"node1", "node2"} {
 		hide(s, node, s.runs)
 		hide(s, node, s.bindir())
+		hide(s, node, s.cache())
 	}
 }
 
@@ -69,7 +73,7 @@ func TestStepsComeHomeAfterABreak(t *testing.T) {
 func TestNodeOutOfDisk(t *testing.T) {
 	t.Parallel()
 	f := fault{name: "the disk of node2 is full", where: "ssh", before: apart,
-		do:    func(s *scene) { s.do(s.t, "fill", "node2", s.runs) },
+		do:    func(s *scene) { s.do(s.t, "fill", "node2", s.cache()) },
 		state: failed, cause: regexp.MustCompile("full|space"), within: 40 * time.Second}
 	f.happens(t)
 }

@@ -119,7 +119,7 @@ func hide(s *scene, host, dir string) {
 	s.t.Helper()
 	s.user(s.t, "login", "mkdir", "-p", dir)
 	s.t.Cleanup(func() { s.do(s.t, "share", host, dir) })
-	s.do(s.t, "unshare", host, dir)
+	s.do(s.t, "unshare", host, dir, "96m")
 }
 
 // onSmallFS puts the store of the run on the small file system that all hosts share.
