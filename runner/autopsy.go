@@ -77,6 +77,7 @@ func (a *agent) autopsy(e rankExit) (rec protocol.ExitRecord, failed bool) {
 	if rec.Cause == "" {
 		rec.Cause = a.guess(rec, tail)
 	}
+	rec.OutOfMemory = strings.Contains(rec.Cause, outOfMemory)
 	return rec, true
 }
 

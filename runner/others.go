@@ -53,7 +53,7 @@ type other struct {
 	part  *part // nil: its ranks run
 	exits map[int]protocol.ExitRecord
 	lost  string // why; empty: it is not
-	// elsewhere says that it is lost, and has written its account to the file system all the same.
+	// elsewhere says that it is lost, and its agent has written its account to the file system all the same.
 	elsewhere bool
 	board     []standing
 	at        time.Time // of the board, by this host's monotonic clock
@@ -299,7 +299,10 @@ func (a *agent) addPart(host int, h *other) {
 		if err != nil || a.o.Share.of(host).checkPart(a.run.World())(left) != nil {
 			return
 		}
-		p, h.elsewhere = &left, true
+		if left.Cause != "" && h.lost == control.EndedWithoutWord { // whoever started it knows more
+			h.lost = clean(left.Cause, maxLineRunes)
+		}
+		p, h.elsewhere = &left, left.Cause == ""
 	}
 	ahead := a.others.server.Offset(host)
 	for _, r := range p.Ranks {

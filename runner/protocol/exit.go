@@ -19,6 +19,8 @@ type ExitRecord struct {
 	Code   int    `json:"code"`             // exit code; -1 when a signal ended it
 	Signal string `json:"signal,omitempty"` // "SIGKILL"; empty: it exited
 	Cause  string `json:"cause,omitempty"`  // one line for people
+	// OutOfMemory is set where the kernel killed it for lack of memory.
+	OutOfMemory bool `json:"out_of_memory,omitempty"`
 	// Secondary is set where the rank ended only because another one (or the agent) did: its
 	// collective was aborted, its peer vanished, it was told to stop. The run's cause is then another rank's.
 	Secondary bool `json:"secondary,omitempty"`
