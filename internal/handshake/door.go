@@ -19,8 +19,8 @@ type Door struct {
 	Say func(format string, args ...any)
 
 	mu      sync.Mutex
-	waiting map[net.Conn]bool // its value says nothing
-	leaving int               // closed, and not gone yet
+	waiting map[net.Conn]bool // those that stand there; the values say nothing
+	turned  map[net.Conn]bool // closed in favour of others, and not gone yet
 	last    time.Time         // when Say was told
 	silent  int               // refusals since
 }
@@ -31,23 +31,23 @@ const sayEvery = 30 * time.Second
 // errCrowded is why a connection was closed before its time.
 var errCrowded = errors.New("too many connections stand in the handshake")
 
-// Enter takes a connection in, perhaps in the place of another one, which is closed. Leave must follow. It is false where
-// even those that were closed have not gone yet: the caller closes the connection.
+// Enter takes a connection in, perhaps in the place of another one, which is closed. Pass follows where it has proved
+// itself, and Leave in any case. It is false where even those that were closed have not gone yet: the caller closes it.
 func (d *Door) Enter(conn net.Conn) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.waiting == nil {
-		d.waiting = map[net.Conn]bool{}
+		d.waiting, d.turned = map[net.Conn]bool{}, map[net.Conn]bool{}
 	}
-	if d.leaving >= d.Limit {
+	if len(d.turned) >= d.Limit {
 		d.complain(conn, errCrowded)
 		return false
 	}
 	if len(d.waiting) >= d.Limit {
 		for other := range d.waiting { // the order of a map is by chance
 			delete(d.waiting, other)
+			d.turned[other] = true
 			other.Close()
-			d.leaving++
 			break
 		}
 	}
@@ -55,18 +55,27 @@ func (d *Door) Enter(conn net.Conn) bool {
 	return true
 }
 
-// Leave takes a connection out, whose handshake ended so: nil, it is one of ours.
+// Pass takes a connection out that has proved itself, before it is told so: from then on it is not turned out. It is an
+// error where that has happened already.
+func (d *Door) Pass(conn net.Conn) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.waiting[conn] {
+		return errCrowded
+	}
+	delete(d.waiting, conn)
+	return nil
+}
+
+// Leave forgets a connection whose handshake ended so: nil, it is one of ours.
 func (d *Door) Leave(conn net.Conn, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.waiting[conn] {
-		delete(d.waiting, conn)
-	} else {
-		d.leaving--
-		if err != nil {
-			err = errCrowded
-		}
+	if d.turned[conn] {
+		err = errCrowded
 	}
+	delete(d.turned, conn)
+	delete(d.waiting, conn)
 	if err != nil {
 		d.complain(conn, err)
 	}

@@ -59,8 +59,31 @@ func TestDoorIsNeverFull(t *testing.T) {
 	for range 20 {
 		shut = shut || !d.Enter(&conn{})
 	}
-	if !shut || len(d.waiting)+d.leaving > 8 {
-		t.Errorf("%d stand there, %d have not gone", len(d.waiting), d.leaving)
+	if !shut || len(d.waiting)+len(d.turned) > 8 {
+		t.Errorf("%d stand there, %d have not gone", len(d.waiting), len(d.turned))
+	}
+}
+
+// Who has proved himself is not turned out any more, and who was turned out does not get in.
+func TestDoorLetsPass(t *testing.T) {
+	d := &Door{Limit: 1}
+	first, second := &conn{}, &conn{}
+	d.Enter(first)
+	if err := d.Pass(first); err != nil {
+		t.Fatal(err)
+	}
+	d.Enter(second)
+	if first.closed {
+		t.Error("one of ours was turned out")
+	}
+	d.Leave(first, nil)
+	d.Enter(&conn{})
+	if err := d.Pass(second); err == nil || !second.closed {
+		t.Errorf("one who was turned out got in: %v", err)
+	}
+	d.Leave(second, net.ErrClosed)
+	if len(d.waiting) != 1 || len(d.turned) != 0 {
+		t.Errorf("%d stand there, %d have not gone", len(d.waiting), len(d.turned))
 	}
 }
 

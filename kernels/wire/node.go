@@ -114,7 +114,9 @@ func (n *Node) greet(conn *net.TCPConn) {
 	conn.SetDeadline(time.Now().Add(handshakeLimit))
 	var e entry
 	_, in, out, err := handshake.Accept(conn, spoken, []byte(n.o.Secret), func(h handshake.Hello) (err error) {
-		e, err = n.admit(h, conn)
+		if err = n.door.Pass(conn); err == nil {
+			e, err = n.admit(h, conn)
+		}
 		return err
 	})
 	if n.ctx.Err() == nil {

@@ -90,7 +90,12 @@ func (s *Server) receive(conn net.Conn) (int, *link, error) {
 	}
 	stop := context.AfterFunc(s.ctx, func() { conn.Close() })
 	defer stop()
-	h, in, out, err := handshake.Accept(conn, spoken, []byte(s.o.Secret), s.admit)
+	h, in, out, err := handshake.Accept(conn, spoken, []byte(s.o.Secret), func(h handshake.Hello) error {
+		if err := s.door.Pass(conn); err != nil {
+			return err
+		}
+		return s.admit(h)
+	})
 	if err != nil {
 		return 0, nil, err
 	}

@@ -190,7 +190,7 @@ func TestOneRank(t *testing.T) {
 // A host that does not see the folder of the run is named, and the files that were written for it go.
 func TestFolderThatIsNotShared(t *testing.T) {
 	c := newCluster(t, 1, 1, 1)
-	c.limit = 15 * time.Second
+	c.limit = 30 * time.Second
 	apart := t.TempDir()
 	c.folder = func(host int) string {
 		if host == 2 {

@@ -121,7 +121,10 @@ func (s *Server) serve(conn net.Conn) {
 	conn.SetDeadline(time.Now().Add(handshakeLimit))
 	entered := false
 	h, in, out, err := handshake.Accept(conn, spoken, []byte(s.o.Secret), func(h handshake.Hello) error {
-		err := s.admit(h)
+		err := s.door.Pass(conn)
+		if err == nil {
+			err = s.admit(h)
+		}
 		entered = err == nil
 		return err
 	})
