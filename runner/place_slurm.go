@@ -50,6 +50,9 @@ func pickedHosts(dir string) []string {
 	return names
 }
 
+// slurmInside is the allocation that this process is in.
+func slurmInside() (slurm.Allocation, bool) { return slurm.Inside(os.Getenv) }
+
 // toldPatience is how long an agent that Slurm ends asks why: its time is short (KillWait).
 const toldPatience = 2 * time.Second
 

@@ -23,15 +23,16 @@ import (
 
 // diagnosis is the JSON of `doctor`.
 type diagnosis struct {
-	Program     version   `json:"program"`
-	Processor   string    `json:"processor"`
-	Cores       int       `json:"cores"`
-	MemoryBytes int64     `json:"memory_bytes,omitempty"` // absent: unknown
-	BLAS        []string  `json:"blas"`                   // the library in use; after it, those that were refused
-	Tmux        string    `json:"tmux,omitempty"`         // version and path; absent: not found
-	NVIDIA      nvidia    `json:"nvidia"`
-	Runs        storeView `json:"runs"`
-	Missing     []missing `json:"missing"`
+	Program     version          `json:"program"`
+	Processor   string           `json:"processor"`
+	Cores       int              `json:"cores"`
+	MemoryBytes int64            `json:"memory_bytes,omitempty"` // absent: unknown
+	BLAS        []string         `json:"blas"`                   // the library in use; after it, those that were refused
+	Tmux        string           `json:"tmux,omitempty"`         // version and path; absent: not found
+	NVIDIA      nvidia           `json:"nvidia"`
+	Slurm       runner.SlurmHere `json:"slurm"`
+	Runs        storeView        `json:"runs"`
+	Missing     []missing        `json:"missing"`
 }
 
 // storeView is the folder of the runs.
@@ -96,6 +97,9 @@ func diagnose(ctx context.Context, s *runner.Store) (diagnosis, error) {
 		d.Missing = append(d.Missing, missing{"room under the shell's limits", "runs", err.Error()})
 	}
 	d.NVIDIA = findNVIDIA()
+	if d.Slurm = runner.FindSlurm(ctx); len(d.Slurm.Lacks) > 0 {
+		d.Missing = append(d.Missing, missing{strings.Join(d.Slurm.Lacks, ", "), "runs that Slurm starts", "load Slurm (module load slurm), or ask who runs the cluster"})
+	}
 	if d.Runs = examine(ctx, s); d.Runs.Problem != "" {
 		d.Missing = append(d.Missing, missing{"a folder to keep runs in", "everything but plan, verify and doctor", "--runs DIR or $BOOST_RUNS"})
 	}
@@ -179,6 +183,9 @@ func (a *app) printDiagnosis(d diagnosis) error {
 		line("GPUs", "none: %s", d.NVIDIA.Reason)
 	} else {
 		line("GPUs", "%s (watched; this version computes on the CPU)", strings.Join(d.NVIDIA.GPUs, ", "))
+	}
+	if slurm := d.Slurm.String(); slurm != "" {
+		line("Slurm", "%s", slurm)
 	}
 	runs := fmt.Sprintf("%s: %d runs, %s free", d.Runs.Dir, d.Runs.Runs, format.Bytes(d.Runs.FreeBytes))
 	if !d.Runs.Exists {

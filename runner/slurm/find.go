@@ -206,3 +206,13 @@ func nodeCount(s string) int {
 	least, _, _ := strings.Cut(s, "-")
 	return number(least)
 }
+
+// Ping says whether the controller answers.
+func (c *Client) Ping(ctx context.Context) error {
+	_, _, err := c.ask(ctx, []string{"--noheader", "--states=SUSPENDED"}, []column{columns[0]})
+	var t *toolError
+	if errors.As(err, &t) { // it answered, to whatever this version knows
+		return nil
+	}
+	return err
+}

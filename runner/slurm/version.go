@@ -2,6 +2,7 @@ package slurm
 
 import (
 	"context"
+	"fmt"
 	"regexp"
 	"strconv"
 )
@@ -34,4 +35,24 @@ func parseVersion(out string) Version {
 	year, _ := strconv.Atoi(m[1])
 	month, _ := strconv.Atoi(m[2])
 	return Version{year, month}
+}
+
+// String is the version as releases are named; "unknown" where it is.
+func (v Version) String() string {
+	if v.Year == 0 {
+		return "unknown"
+	}
+	return fmt.Sprintf("%02d.%02d", v.Year, v.Month)
+}
+
+// Tools says which of Slurm's tools this machine has, and which that are needed it lacks.
+func (c *Client) Tools() (has, lacks []string) {
+	for _, tool := range []string{"sbatch", "squeue", "scontrol", "scancel", "srun", "sacct"} {
+		if _, err := c.lookup(tool); err == nil {
+			has = append(has, tool)
+		} else if tool != "sacct" {
+			lacks = append(lacks, tool)
+		}
+	}
+	return has, lacks
 }
