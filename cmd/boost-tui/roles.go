@@ -54,6 +54,9 @@ func newConduct(a *app) *cobra.Command {
 			if errors.Is(err, runner.ErrRefused) {
 				return &exitError{code: runner.CodeRefused, err: err}
 			}
+			if err == nil && o.Inside {
+				return endOfJob(o.Dir)
+			}
 			return err
 		},
 	}
@@ -61,6 +64,19 @@ func newConduct(a *app) *cobra.Command {
 	cmd.Flags().BoolVar(&o.Foreground, "foreground", false, "the end of stdin ends the run")
 	cmd.Flags().BoolVar(&o.Inside, "inside", false, "this is the job that was submitted for the run")
 	return cmd
+}
+
+// endOfJob makes a job fail whose run did, for those who go by its exit code: dependent jobs, accounting.
+func endOfJob(dir string) error {
+	in, err := runner.Read(dir)
+	if err != nil {
+		return err
+	}
+	switch in = runner.Last(in); in.State {
+	case runner.Failed, runner.Lost, runner.Cancelled:
+		return silently(exitFailed, "run "+in.ID+" is "+string(in.State))
+	}
+	return nil
 }
 
 // latestCheckpoint is the last whole checkpoint of a run's folder; fs.ErrNotExist where there is none.

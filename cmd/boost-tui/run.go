@@ -97,6 +97,13 @@ func (a *app) unfinished(ctx context.Context, in runner.Info, err error) error {
 		return err
 	}
 	r := runResult{ID: in.ID, State: stateAfter(ctx), Cause: err.Error(), Dir: in.Dir}
+	var start *runner.StartError
+	if errors.As(err, &start) { // its directory is there
+		r.ID = start.ID
+		if s, err := a.store(); err == nil {
+			r.Dir = s.Dir(start.ID)
+		}
+	}
 	return errors.Join(err, a.printJSON(r))
 }
 

@@ -198,7 +198,7 @@ func (j Job) Ending() string {
 	case j.Exit.Known && (j.State == Failed || j.Exit.Code > 0):
 		text += fmt.Sprintf(" with exit code %d", j.Exit.Code)
 	}
-	if r := j.Reason; j.State == Failed && r != "" && r != "NonZeroExitCode" && !strings.HasPrefix(r, "RaisedSignal") {
+	if r := j.Reason; j.State == Failed && r != "" && j.Exit.Signal == 0 && r != "NonZeroExitCode" {
 		text += " (" + Words(r) + ")"
 	}
 	return text
