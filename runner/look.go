@@ -39,6 +39,9 @@ type look struct {
 	ids   []string
 	links []error // about names that lead elsewhere
 	fresh missed
+
+	clock  sync.Once
+	before int64 // what is older is settled
 }
 
 // missed counts runs that had to be read and that the index could have known.
@@ -117,13 +120,27 @@ func (l *look) info(id string) Info {
 	}
 	in := readInfo(s.Dir(id), l.me, l.now)
 	in.dropReserve(l.me)
-	if in.Result != nil && in.Err == nil && p.newest() < l.now.Add(-settled).UnixNano() {
+	if in.Result != nil && in.Err == nil && l.settled(&p) {
 		s.cache.put(id, p, in)
 		l.fresh.mu.Lock()
 		l.fresh.n++
 		l.fresh.mu.Unlock()
 	}
 	return in
+}
+
+// settled reports whether the times of a run's files tell their versions apart, by the clock of this machine and that of the
+// file system: whichever is behind.
+func (l *look) settled(p *prints) bool {
+	l.clock.Do(func() {
+		now := l.now
+		if l.root != nil && ownerOf(l.store.Root) == os.Geteuid() { // nothing is touched in a store of somebody else
+			here := time.Now()
+			now = now.Add(min(0, FileNow(filepath.Join(l.store.Root, indexFile), here).Sub(here)))
+		}
+		l.before = now.Add(-settled).UnixNano()
+	})
+	return p.newest() < l.before
 }
 
 // prints tell versions of a run's directory and files apart.
