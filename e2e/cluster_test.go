@@ -99,7 +99,7 @@ func fillPool() {
 	} else {
 		n, err := strconv.Atoi(os.Getenv("BOOST_E2E_CLUSTERS"))
 		if err != nil || n < 1 || n > 8 {
-			n = 2
+			n = 3
 		}
 		for i := range n {
 			dir, err := os.MkdirTemp(cmp.Or(os.Getenv("BOOST_E2E_ROOT"), "/tmp"), "boost-e2e-") // short: sockets lie below it

@@ -6,7 +6,7 @@
 // mostly wait.
 //
 //	BOOST_E2E=1                run them; without it they are skipped (.ci/run says it)
-//	BOOST_E2E_CLUSTERS=2       how many clusters, and so how many tests at once
+//	BOOST_E2E_CLUSTERS=3       how many clusters, and so how many tests at once
 //	BOOST_E2E_CLUSTER=DIR      take the cluster whose SLURM_DEV_DIR this is, and leave it up
 //	BOOST_E2E_ROOT=DIR         where clusters are made; short, open to all users (/tmp)
 //	BOOST_E2E_BINARY=FILE      test this binary instead of building one

@@ -4,7 +4,7 @@
 # E2E_TIMEOUT (8m) bounds it; E2E_LOG (build/e2e.log) holds all of the output.
 set -u
 cd "$(dirname "$0")/.." || exit 1
-export CGO_ENABLED=1 CGO_CFLAGS="-g -O2 -Wno-deprecated-declarations" BOOST_E2E=1
+export CGO_ENABLED=1 CGO_CFLAGS="-g -O2 -Wno-deprecated-declarations" BOOST_E2E=1 BOOST_E2E_CLUSTERS="${BOOST_E2E_CLUSTERS:-3}"
 log=${E2E_LOG:-build/e2e.log}
 mkdir -p "$(dirname "$log")"
 if [ "$(id -u)" -eq 0 ]; then scripts/setup.sh cluster; fi
@@ -22,7 +22,7 @@ trap down EXIT
 trap 'exit 130' INT TERM
 
 began=$(date +%s)
-"${GO:-go}" test -v -count=1 -parallel "${BOOST_E2E_CLUSTERS:-2}" -timeout "${E2E_TIMEOUT:-8m}" -run "${1:-.}" ./e2e >"$log" 2>&1
+"${GO:-go}" test -v -count=1 -parallel "$BOOST_E2E_CLUSTERS" -timeout "${E2E_TIMEOUT:-8m}" -run "${1:-.}" ./e2e >"$log" 2>&1
 status=$?
 grep -E '^ *--- (PASS|SKIP|FAIL)' "$log" | sed 's/^ *--- //' | sort | uniq -c -w 4 | sed 's/^ *\([0-9]*\) \([A-Z]*\).*/e2e: \1 \2/'
 grep -A 1 -E '^ *--- SKIP' "$log" | grep -vE '^--$|--- SKIP' | sed 's/^ *[a-z_]*.go:[0-9]*: //' | sort | uniq -c | sed 's/^ *\([0-9]*\) /e2e: skipped \1: /'
