@@ -79,6 +79,11 @@ func (c *cluster) idle(t testing.TB) {
 		if len(states) == nodeCount && !slices.ContainsFunc(states, func(s string) bool { return s != "idle" }) {
 			return
 		}
+		for i, s := range states { // Slurm takes a node out of use when a job could not begin there
+			if strings.HasPrefix(s, "drain") || strings.HasPrefix(s, "down") {
+				c.do(t, "heal", fmt.Sprintf("node%d", i+1))
+			}
+		}
 		if time.Now().After(end) {
 			t.Fatalf("the nodes are %v after %v", states, idlePatience)
 		}
