@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -28,12 +27,13 @@ const stepLate = 5 * time.Second
 
 // step is the agents of a run as tasks of a step of this job, one on each node.
 type step struct {
-	dir  string
-	run  Run
-	cmd  *exec.Cmd
-	said *stepLog
-	over chan struct{} // closed when srun has ended
-	wg   sync.WaitGroup
+	dir   string
+	run   Run
+	hosts []string // as far as they are known before
+	cmd   *exec.Cmd
+	said  *stepLog
+	over  chan struct{} // closed when srun has ended
+	wg    sync.WaitGroup
 
 	limits *limitWatch
 	mu     sync.Mutex
@@ -65,7 +65,7 @@ func (c *slurmConductor) startStep(ctx context.Context, j conductJob, a slurm.Al
 	s := slurm.Step{Name: jobName(j.Run), Nodes: nodes, CPUsPerNode: a.CPUs, Exclude: lost, Version: version,
 		Output:  slurm.TaskOutput(j.Dir, "agent-%t.log"),
 		Program: []string{j.Binary, "agent", "--run", j.Dir, "--slurm"}}
-	st := &step{dir: j.Dir, run: j.Run, over: make(chan struct{}), cmd: exec.Command(srun, s.Arguments()...), limits: newLimitWatch(ctx, c.client, a)}
+	st := &step{dir: j.Dir, run: j.Run, hosts: left, over: make(chan struct{}), cmd: exec.Command(srun, s.Arguments()...), limits: newLimitWatch(ctx, c.client, a)}
 	if err := st.begin(); err != nil {
 		return nil, err
 	}
@@ -159,66 +159,6 @@ func (s *step) begin() error {
 		s.look()
 	}()
 	return nil
-}
-
-// stepLog keeps what srun says, and tells of tasks that failed. srun alone writes to it.
-type stepLog struct {
-	log    *os.File
-	line   []byte
-	failed func(slurm.TaskFailure)
-}
-
-// maxStepLine bounds a line of srun's that is looked at.
-const maxStepLine = 4096
-
-// Write implements io.Writer. A log that cannot be written ends no run.
-func (l *stepLog) Write(p []byte) (int, error) {
-	_, _ = l.log.Write(p)
-	for _, b := range p {
-		if b != '\n' {
-			if len(l.line) < maxStepLine {
-				l.line = append(l.line, b)
-			}
-			continue
-		}
-		if f, ok := slurm.ParseTaskFailure(string(l.line)); ok {
-			l.failed(f)
-		}
-		l.line = l.line[:0]
-	}
-	return len(p), nil
-}
-
-// failed writes the account of a host whose agent could not: the program is missing there, or the folder.
-func (s *step) failed(f slurm.TaskFailure) {
-	for _, task := range f.Tasks {
-		if task >= max(1, s.run.Experiment.Where.Nodes) {
-			return
-		}
-		cause := "its agent " + clean(f.How, 120)
-		if f.Nodes != "" {
-			cause = fmt.Sprintf("its agent on %s ended: %s", clean(f.Nodes, 64), clean(f.How, 120))
-		} else {
-			cause += " (does that node share the folder of runs?)"
-		}
-		if said := lastLine(filepath.Join(s.dir, "agent-"+strconv.Itoa(task)+".log")); said != "" {
-			cause += ": " + said
-		}
-		if task > 0 {
-			_ = writePart(s.dir, task, part{Cause: clean(cause, maxLineRunes)}) // one that is there is the agent's own
-			continue
-		}
-		s.mu.Lock()
-		s.leader = cause
-		s.mu.Unlock()
-	}
-}
-
-// ledNoMore is why the agent that looks after the whole run has ended; empty: it has not.
-func (s *step) ledNoMore() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.leader
 }
 
 func writePart(dir string, host int, p part) error {

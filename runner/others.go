@@ -119,9 +119,13 @@ func (a *agent) gatherOthers() error {
 		return errors.Join(err, ln.Close())
 	}
 	a.others = &others{server: server, hosts: make([]other, s.Hosts)}
+	names := a.run.Hosts
+	if len(names) == 0 && s.Names != "" {
+		names = strings.Split(s.Names, ",")
+	}
 	for host := range a.others.hosts {
-		if host < len(a.run.Hosts) {
-			a.others.hosts[host].Name = a.run.Hosts[host] // until it says so itself
+		if host < len(names) {
+			a.others.hosts[host].Name = names[host] // until it says so itself
 		}
 	}
 	a.others.hosts[0].greeting = greeting{Name: a.hostName(), Address: s.Address}

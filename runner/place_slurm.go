@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"boost-tui/experiment"
@@ -24,7 +25,7 @@ func SlurmShare() (Share, error) {
 	if err != nil {
 		return Share{}, err
 	}
-	s := Share{Host: a.Task.Number, Hosts: a.Task.Of, Name: name}
+	s := Share{Host: a.Task.Number, Hosts: a.Task.Of, Name: name, Names: strings.Join(hosts, ",")}
 	if len(hosts) != max(1, s.Hosts) {
 		return Share{}, fmt.Errorf("agent: the step has %d tasks on %d nodes, and there is to be one on each", s.Hosts, len(hosts))
 	}

@@ -25,6 +25,9 @@ type Share struct {
 	// Peer is a name or an address of another host of the run, by which the first one finds out which of its own addresses lead
 	// there; empty: it has to do without.
 	Peer string
+	// Names are what records call all hosts, in order and separated by commas, where they are known to who starts the agents and
+	// not from the run; empty: they are not.
+	Names string
 }
 
 func (s Share) several() bool { return s.Hosts > 1 }
