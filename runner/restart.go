@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"boost-tui/profiler/record"
 	"boost-tui/runner/protocol"
 )
 
@@ -82,15 +81,6 @@ func (c *conduct) checkpoint(dir string) (string, int, error) {
 		return "", 0, fs.ErrNotExist
 	}
 	return c.o.Checkpoint(dir)
-}
-
-// note adds an event to a run that has no agent any more, or none yet.
-func note(dir, kind, code, msg string) error {
-	w, err := record.OpenWriter(record.EventsPath(dir))
-	if err != nil {
-		return err
-	}
-	return errors.Join(w.Event(&record.EventLine{Kind: kind, TSNanos: wallNanos(), Code: code, Msg: msg}), w.Close())
 }
 
 // successor describes the run that another one was restarted as, in the folder beside it; false: it was not.
