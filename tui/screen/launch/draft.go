@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -82,6 +83,9 @@ func (d *draft) change(key, value string) error {
 		if k.Open {
 			value = "auto"
 		}
+	}
+	if len(value) > longText {
+		return fmt.Errorf("%s has %d characters, at most %d are taken", key, len(value), longText)
 	}
 	if err := e.Set(key, value); err != nil {
 		return err

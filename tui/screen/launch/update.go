@@ -90,8 +90,9 @@ func (m *Model) key(e keys.Event) (tea.Cmd, bool) {
 }
 
 // again is an earlier run's experiment for another one: what it says, without
-// the tag of the three that it was one of.
+// the tag of the three that it was one of. The run may be somebody else's, and hold anything.
 func again(e experiment.Experiment) experiment.Experiment {
+	tame(&e)
 	e = e.Minimal()
 	e.Tags = slices.DeleteFunc(slices.Clone(e.Tags), func(tag string) bool { return strings.HasPrefix(tag, threePrefix) })
 	return e

@@ -85,7 +85,8 @@ const longValue = 200
 // machines know is asked aside (see checked).
 func placeFaults(w experiment.Where) (out []experiment.Violation) {
 	add := func(key, value, reason string, near ...string) {
-		out = append(out, experiment.Violation{Key: key, Value: layout.Cut(layout.Clean(value), 40, "~"), Rule: "a place is said plainly", Reason: reason, Nearest: near})
+		value = layout.Cut(layout.Clean(value[:min(len(value), longValue)]), 40, "~")
+		out = append(out, experiment.Violation{Key: key, Value: value, Rule: "a place is said plainly", Reason: reason, Nearest: near})
 	}
 	names := map[string]string{"partition": w.Partition, "account": w.Account, "qos": w.QOS, "constraint": w.Constraint, "setup": w.Setup, "interface": w.Interface, "hosts": w.Hosts}
 	for _, key := range placeKeys {
@@ -95,7 +96,7 @@ func placeFaults(w experiment.Where) (out []experiment.Violation) {
 		}
 		limit := longValue
 		if key == "hosts" {
-			limit = 64 << 10
+			limit = longText
 		}
 		switch {
 		case len(v) > limit:

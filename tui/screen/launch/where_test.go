@@ -15,6 +15,7 @@ import (
 	"boost-tui/runner"
 	"boost-tui/runner/protocol"
 	"boost-tui/tui/app"
+	"boost-tui/tui/msg"
 	"boost-tui/tui/screen"
 	"boost-tui/tui/screen/launch"
 	"boost-tui/tui/testkit"
@@ -227,5 +228,44 @@ func TestPreflight(t *testing.T) {
 	other.Press("p")
 	if !strings.Contains(other.Text(), "do: mount it") {
 		t.Errorf("another host shows nothing of it:\n%s", other.Text())
+	}
+}
+
+// An experiment of somebody else's run may hold anything: no field, check or dialog hands it to the terminal, and none stalls.
+func TestHostileExperiment(t *testing.T) {
+	e := testkit.Experiment(t)
+	evil := "\x1b]0;evil\x07\x1b[2J\n\u202e" + strings.Repeat("x", 1<<20)
+	e.Name, e.Train.Data, e.Tags = evil, evil, []string{evil}
+	e.Where = experiment.Where{Where: experiment.WhereSlurm, Nodes: 1, Partition: evil, Account: evil, QOS: evil, Constraint: evil, Time: evil, Setup: evil, Interface: evil, Hosts: evil}
+	s := &testkit.Store{}
+	d := start(t, 120, 36, s, elsewhere)
+	check := func(what string) {
+		t.Helper()
+		if v := d.View(); strings.ContainsAny(v, "\x07\u202e") || strings.Contains(v, "\x1b]") || strings.Contains(v, "\x1b[2J") {
+			t.Errorf("%s: it reaches the terminal", what)
+		}
+	}
+	begin := time.Now()
+	d.Send(msg.EditExperiment{Experiment: e})
+	d.Advance(time.Second)
+	for _, size := range testkit.Sizes() {
+		d.Resize(size[0], size[1])
+		testkit.CheckSize(t, fmt.Sprint(size), d.View(), size[0], size[1])
+		check(fmt.Sprint(size))
+	}
+	d.Resize(120, 36)
+	for _, key := range []string{"G", "k", "k", "enter", "esc", "o", "G", "g", "v", "esc", "x", "esc", "s", "esc", "L", "esc", "p", "esc", "A", "esc", "w", "esc"} {
+		d.Press(key)
+		check(key)
+	}
+	e.Where.Where = "\x1b[2Jnowhere"
+	d.Send(msg.EditExperiment{Experiment: e})
+	d.Advance(time.Second)
+	check("a place that is none")
+	if took := time.Since(begin); took > time.Minute {
+		t.Errorf("it takes %v", took)
+	}
+	if len(s.Launched) > 0 {
+		t.Error("it was launched")
 	}
 }
