@@ -162,28 +162,6 @@ func claimedBy(dir string, me Process) bool {
 	return err == nil && agent == me
 }
 
-// lead opens the channel to the agents of other hosts, where there are some, and starts.
-func (a *agent) lead() error {
-	if !a.o.Share.several() {
-		return a.start()
-	}
-	if a.o.Share.Address == "" {
-		var err error
-		if a.o.Share.Address, err = leadersAddress(a.run.Experiment.Where.Interface, a.o.Share.Peer); err != nil {
-			return err
-		}
-	}
-	if err := a.gatherOthers(); err != nil {
-		return err
-	}
-	err := a.start()
-	if err != nil {
-		a.others.server.Tell(say(wordEnd, order{Failed, clean(err.Error(), maxLineRunes)}))
-		err = errors.Join(err, a.others.server.Close())
-	}
-	return err
-}
-
 // start starts the ranks and begins to measure.
 func (a *agent) start() error {
 	var err error
@@ -267,14 +245,6 @@ func (a *agent) loop(ctx context.Context, life <-chan string) {
 			}
 		}
 	}
-}
-
-// leaderSays is nil where no other agent leads.
-func (a *agent) leaderSays() <-chan control.Event {
-	if a.leader == nil {
-		return nil
-	}
-	return a.leader.Events()
 }
 
 // exited takes note of a rank's end.

@@ -199,3 +199,11 @@ func (a *agent) leavePart(cause error) error {
 	err = record.Explain(protocol.WriteNew(protocol.PartPath(a.dir, a.o.Share.Host), append(data, '\n')))
 	return errors.Join(cause, a.saveAll(), err)
 }
+
+// leaderSays is nil where no other agent leads.
+func (a *agent) leaderSays() <-chan control.Event {
+	if a.leader == nil {
+		return nil
+	}
+	return a.leader.Events()
+}

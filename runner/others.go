@@ -10,7 +10,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -95,6 +94,28 @@ func (o *others) events() <-chan control.Event {
 		return nil
 	}
 	return o.server.Events()
+}
+
+// lead opens the channel to the agents of other hosts, where there are some, and starts.
+func (a *agent) lead() error {
+	if !a.o.Share.several() {
+		return a.start()
+	}
+	if a.o.Share.Address == "" {
+		var err error
+		if a.o.Share.Address, err = leadersAddress(a.run.Experiment.Where.Interface, a.o.Share.Peer); err != nil {
+			return err
+		}
+	}
+	if err := a.gatherOthers(); err != nil {
+		return err
+	}
+	err := a.start()
+	if err != nil {
+		a.others.server.Tell(say(wordEnd, order{Failed, clean(err.Error(), maxLineRunes)}))
+		err = errors.Join(err, a.others.server.Close())
+	}
+	return err
 }
 
 // gatherOthers opens the channel to the agents of the other hosts. They learn of it by meet.json, once the ranks have a place to meet.
@@ -280,85 +301,6 @@ func (a *agent) suspect() {
 	if a.others != nil && a.others.suspects == nil {
 		a.others.suspects = append([]int{}, a.others.server.Silent(suspicion)...)
 	}
-}
-
-// settled adds the accounts of the other hosts to this one's.
-func (a *agent) settled() error {
-	if a.others == nil {
-		return nil
-	}
-	for host := range a.others.hosts {
-		if host > 0 {
-			a.addPart(host, &a.others.hosts[host])
-		}
-	}
-	return errors.Join(a.writeHosts(), forgetMeeting(a.dir))
-}
-
-// addPart adds the ends of a host's ranks.
-func (a *agent) addPart(host int, h *other) {
-	p := h.part
-	if p == nil { // it was lost; where it reaches the file system it may have left word there
-		left, err := readPart(a.dir, host)
-		if err != nil || a.o.Share.of(host).checkPart(a.run.World())(left) != nil {
-			return
-		}
-		if left.Cause != "" && h.lost == control.EndedWithoutWord { // whoever started it knows more
-			h.lost = clean(left.Cause, maxLineRunes)
-		}
-		p, h.elsewhere = &left, left.Cause == ""
-	}
-	ahead := a.others.server.Offset(host)
-	for _, r := range p.Ranks {
-		a.results = append(a.results, r)
-		if r.Code == 0 && r.Signal == "" || r.Code == protocol.CodeCancelled && a.ending.state == Cancelled {
-			continue
-		}
-		rec, ok := h.exits[r.Rank]
-		if !ok {
-			var err error
-			if rec, err = protocol.ReadExit(a.dir, r.Rank); err != nil {
-				rec = protocol.ExitRecord{Rank: r.Rank, Secondary: true}
-			}
-		}
-		rec.Code, rec.Signal = r.Code, cmp.Or(r.Signal, rec.Signal)
-		if ahead.Known { // which rank was the first is decided by one clock
-			rec.TSNanos -= ahead.Offset.Nanoseconds()
-		}
-		a.ended = append(a.ended, rec)
-	}
-}
-
-// lostHosts is why a run failed that lost hosts, and their names; the cause is empty where it lost none, or where they were lost
-// in an end that began for another reason.
-func (a *agent) lostHosts() (cause string, names []string) {
-	if a.others == nil || len(a.others.lost) == 0 {
-		return "", nil
-	}
-	first := a.others.lost[0]
-	why := strings.Contains(a.ending.cause, hostLost)
-	for _, host := range a.others.lost {
-		names = append(names, a.others.called(host))
-		if slices.Contains(a.others.suspects, host) && !why {
-			first, why = host, true
-		}
-	}
-	if !why {
-		return "", names
-	}
-	lost := &a.others.hosts[first]
-	what := "host " + a.others.called(first)
-	if len(names) > 1 {
-		what = "hosts " + strings.Join(names[:min(len(names), 8)], ", ")
-	}
-	cause = what + hostLost + lost.lost
-	switch {
-	case lost.elsewhere:
-		cause += ", though it reaches the file system: the network between it and " + a.hostName() + ", which leads the run, is broken"
-	case len(names) > 1 && len(names) == len(a.others.hosts)-1:
-		cause += "; or " + a.hostName() + ", which leads the run, is cut off from them"
-	}
-	return cause, names
 }
 
 // resultThere reports whether somebody has written the result already.
