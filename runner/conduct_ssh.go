@@ -112,18 +112,18 @@ func newSSHRun(names []string, j conductJob) (*sshRun, error) {
 	if r.sum, err = hashFile(j.Binary); err != nil {
 		return nil, err
 	}
-	if was, err := readSSH(j.Dir); err == nil { // a conductor was here before
+	was, before := readSSH(j.Dir)
+	if before == nil { // a conductor was here already
 		r.again, names = true, was.Hosts
-		if was.Scattered {
-			if r.home, err = newHome(r); err != nil {
-				return nil, err
-			}
-		}
 	}
-	r.config.Control, r.removeDir = ssh.ControlFolder()
 	r.ctx, r.cancel = context.WithCancel(context.Background())
+	r.config.Old = r.config.IsOld(r.ctx)
+	r.config.Control, r.removeDir = ssh.ControlFolder()
 	for i, name := range names {
 		r.hosts = append(r.hosts, newSSHHost(r, i, name, len(names)))
+	}
+	if r.again && was.Scattered {
+		r.home = newHome(r)
 	}
 	return r, nil
 }
@@ -234,9 +234,7 @@ func (r *sshRun) look(ctx context.Context) error {
 	}
 	for _, h := range r.hosts {
 		if !h.shares && r.home == nil {
-			if r.home, err = newHome(r); err != nil {
-				return err
-			}
+			r.home = newHome(r)
 		}
 	}
 	return nil

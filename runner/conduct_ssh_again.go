@@ -19,7 +19,7 @@ import (
 )
 
 // The conductor of a run on hosts that do not see its folder can be gone while its agents go on: it was killed, or the machine that
-// it was on went down. They keep everything. Whoever looks at the run next starts a conductor again (revive), which goes on where
+// it was on went down. They keep everything. (Where they see it, only restarts need a conductor.) Whoever looks at the run next starts a conductor again (revive), which goes on where
 // the last one was. And a run that ended while a host could not be reached leaves a conductor behind, which makes sure that nothing
 // goes on there, and brings home what is there (gather).
 
@@ -74,8 +74,11 @@ func (in *Info) needsConductor() bool {
 		return false
 	}
 	was, err := readSSH(in.Dir)
-	if err != nil || !was.Scattered || in.Result != nil && len(was.Left) == 0 {
+	if err != nil || in.Result != nil && len(was.Left) == 0 {
 		return false
+	}
+	if !was.Scattered && in.Run.Experiment.Where.MaxRestarts == 0 {
+		return false // its agents write everything themselves
 	}
 	if in.Run.Launcher.look(here()) == alive && time.Since(in.Run.Created) < conductPatience {
 		return false // it is being started

@@ -32,17 +32,12 @@ type home struct {
 	wg     sync.WaitGroup
 }
 
-func newHome(r *sshRun) (*home, error) {
+func newHome(r *sshRun) *home {
 	h := &home{run: r, dir: r.job.Dir, joined: -1}
-	if r.job.Run.Experiment.Train.InitFrom != "" && r.job.Run.Experiment.Train.Resume == "" {
-		if _, err := os.Stat(r.job.Run.Experiment.Train.InitFrom); err != nil {
-			return nil, err
-		}
-	}
 	ctx, cancel := context.WithCancel(context.Background())
 	h.cancel = cancel
 	h.wg.Go(func() { h.keepUp(ctx) })
-	return h, nil
+	return h
 }
 
 func (h *home) close() {

@@ -1,7 +1,10 @@
 package ssh
 
 import (
+	"context"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -24,6 +27,7 @@ type Config struct {
 	Program string   // empty: ssh
 	File    string   // ssh_config in place of the user's; empty: the user's own
 	Options []string // of the user's configuration of this program: "-oPort=2222", one argument each
+	Old     bool     // the ssh here knows no RemoteCommand (IsOld)
 	Control string   // private folder for sockets of shared connections; empty: none is shared
 }
 
@@ -47,11 +51,13 @@ func (c Config) args(master bool) []string {
 		"ServerAliveInterval=" + strconv.Itoa(aliveEvery), "ServerAliveCountMax=" + strconv.Itoa(aliveMissed),
 		"ConnectTimeout=" + strconv.Itoa(connectSeconds),
 		// What the user's configuration does for a session of theirs is nothing for this one.
-		"RequestTTY=no", "RemoteCommand=none", "ClearAllForwardings=yes", "ForwardAgent=no", "ForwardX11=no", "PermitLocalCommand=no",
-		"ForkAfterAuthentication=no", "StdinNull=no", "SessionType=default", "EscapeChar=none",
+		"RequestTTY=no", "ClearAllForwardings=yes", "ForwardAgent=no", "ForwardX11=no", "PermitLocalCommand=no", "EscapeChar=none",
 		"LogLevel=ERROR", // what went wrong is needed, whatever the user wants to see
 	} {
 		a = append(a, "-o"+o)
+	}
+	if !c.Old {
+		a = append(a, "-oRemoteCommand=none")
 	}
 	return append(a, c.Options...)
 }
@@ -61,6 +67,26 @@ func (c Config) program() string {
 		return "ssh"
 	}
 	return c.Program
+}
+
+// IsOld reports whether the ssh here is older than OpenSSH 7.6, which brought RemoteCommand: an option that it does not know is an
+// error. Clusters keep their systems for long.
+func (c Config) IsOld(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, versionPatience)
+	defer cancel()
+	text, err := exec.CommandContext(ctx, c.program(), "-V").CombinedOutput()
+	return err == nil && isOld(string(text))
+}
+
+// versionPatience is how long ssh may take to say its version.
+const versionPatience = 5 * time.Second
+
+func isOld(text string) bool {
+	var major, minor int
+	if _, err := fmt.Sscanf(text, "OpenSSH_%d.%d", &major, &minor); err != nil {
+		return false // another ssh, or a version that came later
+	}
+	return major < 7 || major == 7 && minor < 6
 }
 
 // environment is that of ssh: it must not open a window to ask in either.

@@ -128,6 +128,20 @@ func TestWhatSSHSaysIsUnderstood(t *testing.T) {
 	}
 }
 
+func TestOldClients(t *testing.T) {
+	for text, want := range map[string]bool{
+		"OpenSSH_7.4p1, OpenSSL 1.0.2k-fips  26 Jan 2017\n": true, "OpenSSH_6.6.1p1 Ubuntu-2ubuntu2.13": true, "OpenSSH_7.6p1": false,
+		"OpenSSH_8.0p1, OpenSSL 1.1.1k": false, "OpenSSH_10.0p2": false, "Sun_SSH_1.1": false, "": false,
+	} {
+		if got := isOld(text); got != want {
+			t.Errorf("%q is old: %v", text, got)
+		}
+	}
+	if args := strings.Join(Config{Old: true}.args(true), " "); strings.Contains(args, "RemoteCommand") || !strings.Contains(args, "BatchMode=yes") {
+		t.Errorf("arguments for an old client: %s", args)
+	}
+}
+
 func TestScriptsAreFixedTextForAnyShell(t *testing.T) {
 	for _, s := range []Script{keep, probe, put, start} {
 		if strings.ContainsAny(s.text, "'\n!") {
