@@ -74,7 +74,7 @@ var faults = []fault{
 	{name: "hang node2", where: "slurm", do: harm("hang", "node2"), state: failed, cause: naming("node2"), within: lostWithin, away: []string{"node2"}},
 	{name: "kill slurmd on node2", where: "slurm", do: harm("kill", "node2"), state: failed, cause: naming("node2|slurm|Slurm"), within: 40 * time.Second},
 	{name: "scancel", where: "slurm", do: func(s *scene) { s.user(s.t, "login", "scancel", s.jobID()) }, state: []string{"cancelled"}, cause: naming("scancel|Slurm|SIGTERM"), within: endWithin},
-	{name: "requeue without restarts", where: "slurm", do: func(s *scene) { s.root(s.t, "sh", "-c", `scontrol requeue "$1" || scancel "$1"`, "sh", s.jobID()) }, state: []string{"cancelled", "failed"}, cause: naming("requeue|scancel|Slurm|SIGTERM"), within: endWithin},
+	{name: "requeue without restarts (Slurm refuses), then scancel", where: "slurm", do: func(s *scene) { s.root(s.t, "sh", "-c", `! scontrol requeue "$1" && scancel "$1"`, "sh", s.jobID()) }, state: []string{"cancelled", "failed"}, cause: naming("requeue|scancel|Slurm|SIGTERM"), within: endWithin},
 	{name: "preemption (cancel)", where: "slurm", extra: []string{"--partition", "lowcancel"}, do: preempt, state: []string{"failed", "cancelled"}, cause: naming("preempt"), within: 40 * time.Second},
 	{name: "preemption (requeue)", where: "slurm", extra: []string{"--partition", "low"}, do: preempt, state: []string{"failed", "cancelled"}, cause: naming("preempt"), within: 40 * time.Second},
 	{name: "time limit", where: "slurm", extra: []string{"--set", "time=1"}, do: func(*scene) {}, state: []string{"failed", "cancelled"}, cause: naming("time limit|TIMEOUT"), within: 100 * time.Second},
