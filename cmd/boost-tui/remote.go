@@ -12,7 +12,7 @@ func newRemote(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "remote", Short: "Speak for this host with a run elsewhere", Hidden: true, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			a.orderly.Store(true)
+			a.play()
 			if guard {
 				return runner.Guard(a.in)
 			}

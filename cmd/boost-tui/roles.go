@@ -6,6 +6,7 @@ import (
 	"io/fs"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 
 	"boost-tui/kernels/cpu"
 	"boost-tui/runner"
@@ -17,13 +18,21 @@ import (
 // The roles that the program plays on the nodes of a job. Nobody types these commands: the runner starts
 // agents, agents start ranks.
 
+// play makes the process one of a role: it ends by itself in good order, and what it and the tools that it calls make,
+// like the output files of Slurm, is its owner's alone whatever the user's umask is.
+func (a *app) play() {
+	a.orderly.Store(true)
+	const private = 0o077
+	unix.Umask(private)
+}
+
 func newAgent(a *app) *cobra.Command {
 	var task bool
 	o := runner.AgentOptions{Version: thisVersion().String(), NewSegment: cpu.NewSegment, GPUs: cards}
 	cmd := &cobra.Command{
 		Use: "agent", Short: "Look after the ranks of a run on this machine", Hidden: true, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			a.orderly.Store(true)
+			a.play()
 			if task {
 				var err error
 				if o.Share, err = runner.SlurmShare(); err != nil {
@@ -49,7 +58,7 @@ func newConduct(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "conduct", Short: "Stand over the agents of a run", Hidden: true, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			a.orderly.Store(true)
+			a.play()
 			err := runner.Conduct(cmd.Context(), o)
 			if errors.Is(err, runner.ErrRefused) {
 				return &exitError{code: runner.CodeRefused, err: err}
@@ -98,7 +107,7 @@ func newRank(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "rank", Short: "Be one rank of a run", Hidden: true, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			a.orderly.Store(true)
+			a.play()
 			spec, err := protocol.ReadSpec(a.in)
 			if err != nil {
 				return usage(err)
