@@ -155,6 +155,7 @@ type Train struct {
 	Data            string  `json:"data"`             // embedded, or files and folders, each with a weight
 	DataDType       string  `json:"data-dtype"`       // of the tokens of .bin files
 	Documents       string  `json:"documents"`        // joined or separated
+	DocumentToken   string  `json:"document-token"`   // its id, or empty: see EndOfDocument
 	EvalData        string  `json:"eval-data"`        // as Data; empty: a part of Data is held out
 	EvalEvery       int     `json:"eval-every"`       // steps; 0: never
 	EvalBatches     int     `json:"eval-batches"`     // of a step's size, in each evaluation

@@ -73,6 +73,7 @@ var keys = []Key{
 	text("train", "data", DataEmbedded, "embedded, or a text file, a folder, or a .bin or .npy of tokens; several as PATH:WEIGHT,PATH:WEIGHT", func(e ex) any { return &e.Train.Data }),
 	choice("train", "data-dtype", "type of the tokens in .bin files", []string{DataAuto, DataUint16, DataUint32}, func(e ex) any { return &e.Train.DataDType }),
 	choice("train", "documents", "separated: no sequence reaches from one file into the next", []string{Joined, Separated}, func(e ex) any { return &e.Train.Documents }),
+	text("train", "document-token", none, "id of the token that ends a document inside a file, for documents separated", func(e ex) any { return &e.Train.DocumentToken }),
 	text("train", "eval-data", none, "data to evaluate on, as data; none: the last twentieth of data, which is then not trained on", func(e ex) any { return &e.Train.EvalData }),
 	count("train", "eval-every", "0", 0, maxSteps, "steps between evaluations; 0: never", func(e ex) any { return &e.Train.EvalEvery }),
 	count("train", "eval-batches", "4", 1, maxCount, "batches of a step's size in an evaluation", func(e ex) any { return &e.Train.EvalBatches }),

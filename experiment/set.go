@@ -87,7 +87,7 @@ func (k Key) allowedNumber() string {
 }
 
 func short(f float64) string {
-	if f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+	if f == math.Trunc(f) && math.Abs(f) <= 1<<62 {
 		return strconv.FormatInt(int64(f), 10)
 	}
 	return strconv.FormatFloat(f, 'g', -1, 64)

@@ -50,6 +50,7 @@ func (c *checker) rules() {
 	c.places()
 	c.parallel()
 	c.link()
+	c.documentToken()
 	c.cycles()
 	c.sparse()
 	c.evaluation()

@@ -46,10 +46,11 @@ func (e *Adam) Check() error {
 // LowRankStep is a Riemannian step of W = B A on the matrices of rank r, in place (METHOD.md §2, exact step): W is
 // moved by −Rate times the tangent direction that DA and DB stand for, and cut back to rank r by its singular value
 // decomposition, whose values both factors share alike. A and DA are [r, in], B and DB [out, r]. The
-// decompositions are computed in fp32 or wider; the signs of the factors' columns are the device's choice.
+// decompositions are computed in fp32 or wider; the signs of the factors' columns are the device's choice. A Scale that is
+// not finite leaves A and B as they are, to the bit.
 type LowRankStep struct {
-	A, B, DA, DB View
-	Rate         float32
+	A, B, DA, DB, Scale View
+	Rate                float32
 }
 
 // Name implements Op.
@@ -63,7 +64,8 @@ func (e *LowRankStep) FLOPs() int64 { return 0 }
 
 // Operands implements Op.
 func (e *LowRankStep) Operands(yield func(Operand)) {
-	operands(yield, Operand{"A", e.A, ReadWrite}, Operand{"B", e.B, ReadWrite}, Operand{"DA", e.DA, Read}, Operand{"DB", e.DB, Read})
+	operands(yield, Operand{"A", e.A, ReadWrite}, Operand{"B", e.B, ReadWrite}, Operand{"DA", e.DA, Read}, Operand{"DB", e.DB, Read},
+		Operand{"Scale", e.Scale, Read})
 }
 
 // Check implements Op.
@@ -73,5 +75,5 @@ func (e *LowRankStep) Check() error {
 		return fmt.Errorf("rank %d of a matrix of %dx%d", r, out, in)
 	}
 	return checkAll(expect{"A", e.A, -1, -1, F32, false}, expect{"B", e.B, -1, r, F32, false},
-		expect{"DA", e.DA, r, in, F32, false}, expect{"DB", e.DB, out, r, F32, false})
+		expect{"DA", e.DA, r, in, F32, false}, expect{"DB", e.DB, out, r, F32, false}, expect{"Scale", e.Scale, 1, 1, F32, false})
 }

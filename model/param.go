@@ -25,6 +25,10 @@ type Param struct {
 	sparse *holding
 }
 
+// Sparse reports whether the parameter is the values of a sparse matrix, of which Picks and Places tell more. Before its support is
+// known, Weight is the room that there is for them.
+func (p *Param) Sparse() bool { return p.sparse != nil }
+
 // Global is the place in the whole tensor, row by row, of element i of the part.
 func (p *Param) Global(i int64) int64 {
 	if p.sparse != nil {

@@ -84,7 +84,7 @@ func TestMemoryByMethod(t *testing.T) {
 func TestFits(t *testing.T) {
 	e := resolve(t, "tp=2 dtype=fp32")
 	p, err := New(e, Machine{MemBytes: 1 << 40})
-	if err != nil || !p.Fits || p.NeedBytes != 2*p.Memory.Total {
+	if err != nil || !p.Fits || p.NeedBytes != 2*(p.Memory.Total+p.Memory.Checkpoint) {
 		t.Fatalf("%v, %+v", err, p)
 	}
 	p, err = New(e, Machine{MemBytes: p.NeedBytes - 1})

@@ -40,6 +40,9 @@ func notes(e experiment.Experiment, p *Plan) []string {
 	if x := p.Exact; x != nil && x.Bytes > 0 {
 		say("Every %d steps an exact step gathers and broadcasts the factors: %s more.", x.Every, experiment.FormatBytes(x.Bytes))
 	}
+	if c := p.Memory.Checkpoint; c > 0 {
+		say("While checkpoints are kept, up to %s of host memory per rank hold a copy of what is being written.", experiment.FormatBytes(c))
+	}
 	switch e.Model.Variant {
 	case experiment.ReLoRA:
 		say("The frozen matrices have no gradient and no moments.")

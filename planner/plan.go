@@ -21,7 +21,7 @@ type Plan struct {
 	Memory            Memory   `json:"memory"`
 	Fits              bool     `json:"fits"`                 // all ranks in the machine's memory
 	MachineBytes      int64    `json:"machine_bytes"`        // memory of the machine; 0: unknown
-	NeedBytes         int64    `json:"need_bytes"`           // of all ranks on the machine
+	NeedBytes         int64    `json:"need_bytes"`           // of all ranks on the machine, with their copies for checkpoints
 	Block             Block    `json:"block"`                // one decoder block, one micro-batch, one rank
 	Outside           Outside  `json:"outside"`              // what is not in a block
 	FLOPs             int64    `json:"flops"`                // model FLOPs of a step, all ranks (DESIGN.md: 3 x forward)
@@ -45,7 +45,10 @@ type Memory struct {
 	Activations int64 `json:"activations"`
 	Logits      int64 `json:"logits"`
 	Buffers     int64 `json:"buffers"`
-	Total       int64 `json:"total"`
+	Total       int64 `json:"total"` // of what is above
+	// Checkpoint is the copy in host memory, beside Total, of what the rank writes into checkpoints, while it keeps any:
+	// weights and both moments in fp32. Of sltrain's it is an upper bound.
+	Checkpoint int64 `json:"checkpoint"`
 }
 
 // Cycle is what one rank does once in so many steps.
@@ -100,7 +103,8 @@ func New(e experiment.Experiment, m Machine) (*Plan, error) {
 	}
 	cfg := step.ConfigOf(e)
 	price := priceOf(e)
-	loads, err := loadsOf(cfg, e.Parallel, price)
+	saves := e.Train.KeepLast > 0
+	loads, err := loadsOf(cfg, e.Parallel, price, saves)
 	if err != nil {
 		return nil, fmt.Errorf("plan %s %s under %s: %w", e.Model.Size, e.Model.Variant, e.Parallel.Scheme, err)
 	}
@@ -110,6 +114,9 @@ func New(e experiment.Experiment, m Machine) (*Plan, error) {
 	}
 	p := &Plan{Parameters: model.Count(cfg.Model), ParametersPerRank: r.parameters, Memory: price.memory(r.memory), MachineBytes: m.total(),
 		FLOPs: model.FLOPs(cfg.Model) * int64(e.Parallel.DP), Stage: loads.most, TokensPerStep: e.TokensPerStep(), DType: e.Step.DType}
+	if saves {
+		p.Memory.Checkpoint = r.saved
+	}
 	p.NeedBytes = loads.total
 	p.Fits = m.MemBytes == 0 || m.spread(e, p.NeedBytes) <= m.total()
 	r.block(&p.Block, price)

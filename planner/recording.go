@@ -17,6 +17,8 @@ type recording struct {
 	stage      model.Stage
 	memory     map[string]int64 // bytes in fp32 by use
 	parameters int64
+	saved      int64 // bytes that the rank writes into a checkpoint
+	savedByAll int64 // that all ranks of the stage write
 	rows       int64 // tokens of a micro-batch
 	micros     int64 // of the step; fewer are recorded
 	layer      int   // the block that stands for all: the stage's last, which has crossings where there are any
@@ -91,6 +93,7 @@ func (r *recording) allocate(cfg step.Config, p experiment.Parallel, stage int) 
 	for _, p := range s.Model().Params() {
 		r.parameters += p.Weight.Len()
 	}
+	r.saved, r.savedByAll = s.SavedBytes(0, 0), s.StageSavedBytes()
 	return s, nil
 }
 
@@ -100,31 +103,37 @@ type loads struct {
 	total int64 // bytes of all ranks of all stages
 }
 
-// loadsOf allocates every stage. Stages that are neither the first nor the last need the same with the same number of
+// need is the bytes of a rank of a stage, and those of what all its ranks copy for checkpoints.
+type need struct{ rank, saved int64 }
+
+// loadsOf allocates every stage; saves says that ranks copy what they write into checkpoints. Stages that are neither the first nor the last need the same with the same number of
 // micro-batches in flight.
-func loadsOf(cfg step.Config, p experiment.Parallel, price price) (loads, error) {
+func loadsOf(cfg step.Config, p experiment.Parallel, price price, saves bool) (loads, error) {
 	cfg = fewer(cfg, p)
 	var l loads
 	var largest int64
-	inner := map[int]int64{}
+	inner := map[int]need{}
 	for i := range p.PP {
 		stage := model.Stage{Index: i, Count: p.PP}
 		flight := stage.InFlight(cfg.Model.Micros)
-		bytes, known := inner[flight]
+		n, known := inner[flight]
 		if !known || stage.First() || stage.Last() {
 			var r recording
 			if _, err := r.allocate(cfg, p, i); err != nil {
 				return l, err
 			}
-			bytes = price.memory(r.memory).Total
+			n = need{rank: price.memory(r.memory).Total}
+			if saves {
+				n.saved = r.savedByAll
+			}
 			if !stage.First() {
-				inner[flight] = bytes
+				inner[flight] = n
 			}
 		}
-		if bytes > largest {
-			largest, l.most = bytes, i
+		if n.rank > largest {
+			largest, l.most = n.rank, i
 		}
-		l.total += bytes * int64(p.TP) * int64(p.DP)
+		l.total += n.rank*int64(p.TP)*int64(p.DP) + n.saved
 	}
 	return l, nil
 }

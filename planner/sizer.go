@@ -20,6 +20,7 @@ type shape struct {
 	step     step.Config
 	parallel experiment.Parallel
 	price    price
+	saves    bool // checkpoints are kept
 }
 
 // sized is the recording of a shape, made by whoever asks first.
@@ -38,7 +39,7 @@ func shapeOf(e experiment.Experiment) shape {
 		c.Model.Alpha = 1
 	}
 	p.Link = ""
-	return shape{fewer(c, p), p, priceOf(e)}
+	return shape{fewer(c, p), p, priceOf(e), e.Train.KeepLast > 0}
 }
 
 // NeedBytes is the memory of all ranks of a valid, resolved experiment.
@@ -54,7 +55,7 @@ func (z *Sizer) NeedBytes(e experiment.Experiment) (int64, error) {
 		z.shapes[key] = s
 	}
 	z.mu.Unlock()
-	s.once.Do(func() { s.loads, s.err = loadsOf(key.step, key.parallel, key.price) })
+	s.once.Do(func() { s.loads, s.err = loadsOf(key.step, key.parallel, key.price, key.saves) })
 	return s.loads.total, s.err
 }
 

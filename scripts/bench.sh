@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What the project promises about speed, measured here: bench.sh [all|train|sweep|store|ui|go]. Every figure stands beside its limit.
+# What the project promises about speed, measured here: bench.sh [all|train|paper|save|recompute|sweep|store|ui|go]. Every figure stands beside its limit.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 what=${1:-all}
@@ -17,6 +17,24 @@ if [ "$what" = all ] || [ "$what" = train ]; then
 	echo "== training, and the cost of watching it"
 	go test -run '^$' -bench Train -benchtime 1x -timeout 30m ./bench
 	go test -run '^$' -bench Instrumentation -benchtime 5s ./profiler
+fi
+
+if [ "$what" = all ] || [ "$what" = paper ]; then
+	echo
+	echo "== three schemes over an emulated link like that of four A100, beside what was published"
+	go test -run '^$' -bench Paper -benchtime 3x -timeout 60m ./bench 2>/dev/null
+fi
+
+if [ "$what" = all ] || [ "$what" = save ]; then
+	echo
+	echo "== how long a checkpoint blocks training, beside a copy in memory"
+	go test -run '^$' -bench Save -benchtime 10x ./trainer 2>/dev/null
+fi
+
+if [ "$what" = all ] || [ "$what" = recompute ]; then
+	echo
+	echo "== what low-rank recomputation costs"
+	go test -run '^$' -bench Recompute -benchtime 6x ./step 2>/dev/null
 fi
 
 # held NAME LIMIT_MS PACKAGE BENCHMARK: the slowest of the benchmark's cases.

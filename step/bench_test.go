@@ -1,6 +1,8 @@
 package step
 
 import (
+	"fmt"
+	"syscall"
 	"testing"
 	"time"
 
@@ -44,23 +46,78 @@ func recomputing(c Config, mode string) Config {
 	return c
 }
 
-func benchmark(b *testing.B, cfg Config, tp, threads int) {
+// recomputeLimit is how many times as long a step of 60m under btp may take with low-rank recomputation as without.
+const recomputeLimit = 1.25
+
+// BenchmarkRecompute alternates steps of 60m under btp without recomputation and with that of low rank. The best of both count:
+// what else runs on the machine only ever adds.
+func BenchmarkRecompute(b *testing.B) {
+	for _, c := range []struct{ tp, threads int }{{1, 2}, {2, 1}} {
+		b.Run(fmt.Sprintf("tp%d", c.tp), func(b *testing.B) {
+			devices := open(b, c.tp, c.threads)
+			cfg := sixty(experiment.CoLA, experiment.BTP)
+			run := []func(){stepping(b, cfg, devices), stepping(b, recomputing(cfg, experiment.RecomputeLowRank), devices)}
+			best, work := []time.Duration{time.Hour, time.Hour}, []time.Duration{time.Hour, time.Hour}
+			for _, f := range run {
+				f()
+			}
+			b.ResetTimer()
+			for range b.N {
+				for i, f := range run {
+					start, before := time.Now(), worked(b)
+					f()
+					best[i], work[i] = min(best[i], time.Since(start)), min(work[i], worked(b)-before)
+				}
+			}
+			ratio := best[1].Seconds() / best[0].Seconds()
+			b.ReportMetric(best[0].Seconds(), "s/step-none")
+			b.ReportMetric(best[1].Seconds(), "s/step-low-rank")
+			b.ReportMetric(ratio, "of-none")
+			b.ReportMetric(work[1].Seconds()/work[0].Seconds(), "of-none-processor-time") // nearly the same on a busy machine
+			verdict := "holds"
+			if ratio > recomputeLimit {
+				verdict = "MISSED"
+			}
+			b.Logf("low-rank recomputation takes %.3f times as long, limit %.2f: %s", ratio, recomputeLimit, verdict)
+		})
+	}
+}
+
+// worked is the processor time that the process has used.
+func worked(b *testing.B) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// open opens the devices of ranks that share memory.
+func open(b *testing.B, ranks, threads int) []kernels.Device {
 	segment, err := cpu.NewSegment()
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer segment.Close()
-	devices := make([]kernels.Device, tp)
+	b.Cleanup(func() { _ = segment.Close() })
+	devices := make([]kernels.Device, ranks)
 	for r := range devices {
-		if devices[r], err = cpu.Open(cpu.Options{Segment: segment, World: tp, Rank: r, Threads: threads}); err != nil {
+		d, err := cpu.Open(cpu.Options{Segment: segment, World: ranks, Rank: r, Threads: threads})
+		if err != nil {
 			b.Fatal(err)
 		}
-		defer devices[r].Close()
+		b.Cleanup(func() { _ = d.Close() })
+		devices[r] = d
 	}
+	return devices
+}
+
+// stepping makes a step on every device and gives what runs it once on all.
+func stepping(b *testing.B, cfg Config, devices []kernels.Device) func() {
 	id, err := devices[0].UID()
 	if err != nil {
 		b.Fatal(err)
 	}
+	tp := len(devices)
 	steps := make([]*Step, tp)
 	together := func(f func(r int) error) {
 		var g errgroup.Group
@@ -86,13 +143,18 @@ func benchmark(b *testing.B, cfg Config, tp, threads int) {
 	})
 	input := tokens(cfg.Model, 1)
 	index := 0
-	run := func() {
+	return func() {
 		index++
 		together(func(r int) error {
 			_, err := steps[r].Run(b.Context(), Input{Tokens: input, LR: 1e-4, Index: index})
 			return err
 		})
 	}
+}
+
+func benchmark(b *testing.B, cfg Config, tp, threads int) {
+	devices := open(b, tp, threads)
+	run := stepping(b, cfg, devices)
 	run()
 	peak := product(b) * float64(tp*threads)
 	b.ResetTimer()

@@ -43,7 +43,8 @@ func (s *Step) allocateExchange() error {
 	return nil
 }
 
-// exact steps every linear along the directions that lie where its gradients were.
+// exact steps every linear along the directions that lie where its gradients were. After gradients that are not finite it leaves
+// everything as it is: parts travel, and come back as they were.
 func (s *Step) exact(rate float32) {
 	linears, n, replicas := s.model.Linears(), size(s.groups.TP), size(s.groups.DP)
 	for first := 0; first < len(linears); first += n * replicas {
@@ -69,7 +70,7 @@ func (s *Step) exactOnReplica(own []model.Linear, rate float32) {
 	if e == nil {
 		for _, l := range own {
 			s.x.At(l.Layer, "exact")
-			s.x.Do(l.Name, &kernels.LowRankStep{A: l.A.Weight, B: l.B.Weight, DA: l.A.Grad, DB: l.B.Grad, Rate: rate})
+			s.x.Do(l.Name, &kernels.LowRankStep{A: l.A.Weight, B: l.B.Weight, DA: l.A.Grad, DB: l.B.Grad, Scale: s.scale, Rate: rate})
 		}
 		return
 	}
@@ -81,7 +82,7 @@ func (s *Step) exactOnReplica(own []model.Linear, rate float32) {
 		l := own[rank]
 		s.x.At(l.Layer, "exact")
 		w := wholeOf(e.whole, l)
-		s.x.Do(l.Name, &kernels.LowRankStep{A: w[0], B: w[1], DA: w[2], DB: w[3], Rate: rate})
+		s.x.Do(l.Name, &kernels.LowRankStep{A: w[0], B: w[1], DA: w[2], DB: w[3], Scale: s.scale, Rate: rate})
 	}
 	for owner, l := range own {
 		s.x.At(l.Layer, "exact")

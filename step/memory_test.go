@@ -1,6 +1,7 @@
 package step
 
 import (
+	"fmt"
 	"testing"
 
 	"boost-tui/experiment"
@@ -41,6 +42,11 @@ func TestMemory(t *testing.T) {
 	}
 	every(check)
 	everyRecompute(check)
+	for _, mode := range []string{experiment.RecomputeNone, experiment.RecomputeLowRank, experiment.RecomputeFull} {
+		for _, cfg := range []Config{sixty(experiment.Full, experiment.FullRank), sixty(experiment.CoLA, experiment.Vanilla), sixty(experiment.CoLA, experiment.BTP)} {
+			check(fmt.Sprint("60m ", cfg.Model.Scheme, " ", mode), recomputing(cfg, mode))
+		}
+	}
 }
 
 // kept is the elements per token that a block keeps.

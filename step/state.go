@@ -26,6 +26,63 @@ type Slot struct {
 	Sliced bool
 }
 
+// WrittenBy reports whether a rank with these places among tensor-parallel and data-parallel ranks is the one that writes the slot
+// into a checkpoint: the first of those that hold the same.
+func (s *Slot) WrittenBy(tp, dp int) bool {
+	return (tp == 0 || !s.Param.Replicated) && (dp == 0 || s.Sliced)
+}
+
+// SavedBytes is the size of what this rank, with these places, writes into a checkpoint, and so of the copy of it in host memory. A
+// place of a sparse matrix takes 8 bytes in the list of places and in that of picked elements; before the supports are known
+// it is an upper bound.
+func (s *Step) SavedBytes(tp, dp int) int64 {
+	n := int64(0)
+	listed := map[string]bool{}
+	for _, t := range s.State() {
+		if !t.WrittenBy(tp, dp) {
+			continue
+		}
+		n += t.View.Bytes()
+		if !t.Param.Sparse() {
+			continue
+		}
+		places := t.Param.Weight.Len() * placeBytes
+		if t.Kind == Weight {
+			n += places
+		}
+		if !listed[t.Param.Name] {
+			listed[t.Param.Name] = true
+			n += places
+		}
+	}
+	return n
+}
+
+// placeBytes is the size of a place of a sparse matrix in a checkpoint.
+const placeBytes = 8
+
+// StageSavedBytes is the sum of SavedBytes over all ranks of this rank's stage.
+func (s *Step) StageSavedBytes() int64 {
+	n, tp, dp := int64(0), int64(size(s.groups.TP)), int64(1)
+	if s.Sliced() {
+		dp = int64(size(s.groups.DP))
+	}
+	for _, p := range s.model.Params() {
+		bytes := p.Weight.Bytes()
+		if !p.Grad.IsZero() {
+			bytes *= 3 // two moments
+		}
+		if p.Sparse() {
+			bytes += p.Weight.Len() * placeBytes * (1 + dp)
+		}
+		if !p.Replicated {
+			bytes *= tp
+		}
+		n += bytes
+	}
+	return n
+}
+
 // State lists the rank's tensors in a fixed order. Views stay as they are for the life of the step.
 func (s *Step) State() []Slot {
 	var out []Slot

@@ -58,7 +58,11 @@ func openData(e experiment.Experiment, text string) (*data.Data, error) {
 	for i, n := range named {
 		parts[i] = data.Part{Path: n.Path, Weight: n.Weight}
 	}
-	return data.OpenParts(parts, data.Options{Vocab: e.Model.Vocab, Seq: e.Step.Seq, DType: e.Train.DataDType, Separate: e.Train.Documents == experiment.Separated,
+	var ends []int32
+	if id, there := e.EndOfDocument(); there {
+		ends = []int32{id}
+	}
+	return data.OpenParts(parts, data.Options{Ends: ends, Vocab: e.Model.Vocab, Seq: e.Step.Seq, DType: e.Train.DataDType, Separate: e.Train.Documents == experiment.Separated,
 		Embedded: docs.FS, EmbeddedPath: experiment.DataEmbedded, EmbeddedName: "the embedded documentation"})
 }
 

@@ -24,6 +24,9 @@ func (r *rank) initialize(ctx context.Context, d *model.Decoder) (err error) {
 		return fmt.Errorf("init-from: %w", err)
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
+	if err := weights.Check(src, e); err != nil {
+		return fmt.Errorf("init-from %s: %w", e.Train.InitFrom, err)
+	}
 	for _, p := range d.Params() {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -32,7 +35,7 @@ func (r *rank) initialize(ctx context.Context, d *model.Decoder) (err error) {
 			return fmt.Errorf("init-from %s: %s: %w", e.Train.InitFrom, p.Name, err)
 		}
 	}
-	r.logf("weights start from %s", e.Train.InitFrom)
+	r.logf("weights start from %s: %s", e.Train.InitFrom, weights.Taken(src, e))
 	return nil
 }
 

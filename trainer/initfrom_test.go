@@ -92,14 +92,54 @@ func TestInitFromRefused(t *testing.T) {
 		want string
 	}{
 		"cola":   {map[string]string{"variant": "cola"}, "starts from weights of its own kind"},
-		"width":  {map[string]string{"variant": "full", "d": "32"}, `tensor "embed.weight" is [256 16], wanted is [256 32]`},
-		"layers": {map[string]string{"variant": "full", "layers": "3"}, `no tensor "layers.2.`},
-		"ff":     {map[string]string{"variant": "svd", "ff": "32"}, "elements"},
+		"width":  {map[string]string{"variant": "full", "d": "32"}, "hidden_size of its config.json is 16, d is 32"},
+		"layers": {map[string]string{"variant": "full", "layers": "3"}, "num_hidden_layers of its config.json is 2, layers is 3"},
+		"ff":     {map[string]string{"variant": "svd", "ff": "32"}, "ff is 32"},
+		"silu":   {map[string]string{"variant": "full", "keep-silu": "off"}, "keep-silu is off, the file's on"},
+		"heads":  {map[string]string{"variant": "svd", "heads": "2"}, "heads is 2, the file's 4"},
+		"theta":  {map[string]string{"variant": "full", "rope-theta": "500000"}, "rope-theta is 500000, the file's 10000"},
+		"eps":    {map[string]string{"variant": "full", "norm-eps": "1e-5"}, "norm-eps is 1e-05, the file's 1e-06"},
 	} {
 		j := (&job{e: small(t, with(c.set, "init-from", path))}).run(t)
 		if j.errs[0] == nil || !strings.Contains(j.errs[0].Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, j.errs[0], c.want)
 		}
+	}
+}
+
+// TestFunctionStays: weights of one function do not become those of another, whether they are a checkpoint or its factors in a file.
+func TestFunctionStays(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		set, now map[string]string
+		want     string
+	}{
+		{"gates dropped", map[string]string{"variant": "lax", "lax-gate": "vector"}, map[string]string{"lax-gate": "identity"}, "lax-gate is identity"},
+		{"base changed", map[string]string{"variant": "lax", "lax-base": "svd"}, map[string]string{"lax-base": "cola"}, "lax-base is cola"},
+		{"alpha of relora", map[string]string{"variant": "relora"}, map[string]string{"relora-alpha": "8"}, "relora-alpha is 8"},
+		{"alpha of sltrain", map[string]string{"variant": "sltrain", "sltrain-delta": "0.2"}, map[string]string{"sltrain-alpha": "8"}, "sltrain-alpha is 8"},
+		{"silu", map[string]string{"variant": "cola"}, map[string]string{"keep-silu": "off"}, "keep-silu is off"},
+		{"variant", map[string]string{"variant": "svd"}, map[string]string{"variant": "cola"}, "cola"},
+		{"matrix without factors", map[string]string{"variant": "cola"}, map[string]string{"variant": "full"}, "variant is full"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			first := (&job{e: small(t, with(c.set, "steps", "2"))}).run(t).ok(t)
+			path, err := exported(t, first.dir, weights.ExportOptions{Factors: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, from := range []string{checkpoint.Dir(first.dir, 2), path} {
+				set := with(c.set, "init-from", from)
+				for k, v := range c.now {
+					set[k] = v
+				}
+				j := (&job{e: small(t, set)}).run(t)
+				if j.errs[0] == nil || !strings.Contains(j.errs[0].Error(), c.want) {
+					t.Errorf("%s: %v, want %q", filepath.Base(from), j.errs[0], c.want)
+				}
+			}
+		})
 	}
 }
 

@@ -2,6 +2,8 @@ package trainer
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -12,11 +14,17 @@ import (
 	"boost-tui/trainer/mesh"
 )
 
-// BenchmarkSave is how long training waits for a checkpoint of 60m on one rank, beside the time of copying as many bytes in memory, and of the writing that goes on
-// meanwhile.
+// BenchmarkSave is how long training waits for a checkpoint of 60m on one rank, beside the time of copying as many bytes by one thread
+// between memory of the same kinds, and of the writing that goes on meanwhile. A rank has all cores that the others leave it.
 func BenchmarkSave(b *testing.B) {
+	for _, threads := range []int{1, 2} {
+		b.Run(fmt.Sprintf("threads=%d", threads), func(b *testing.B) { benchmarkSave(b, threads) })
+	}
+}
+
+func benchmarkSave(b *testing.B, threads int) {
 	e := small(b, map[string]string{"size": "60m", "d": "512", "layers": "8", "heads": "8", "ff": "1376", "vocab": "32000", "rank": "128", "micro-batch": "1", "seq": "32"})
-	dev, err := cpu.Open(cpu.Options{Threads: 1})
+	dev, err := cpu.Open(cpu.Options{Threads: threads})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -55,20 +63,32 @@ func BenchmarkSave(b *testing.B) {
 		return blocked, time.Since(began)
 	}
 	save(1) // makes the memory
-	other := make([]byte, v.layout.Bytes())
-	copy(other, v.host.Bytes)
-	var blocked, all, copied time.Duration
+	other, err := dev.Host(v.layout.Bytes())
+	if err != nil {
+		b.Fatal(err)
+	}
+	copy(other.Bytes, v.host.Bytes)
+	const rest = 100 * time.Millisecond
+	var blocked, all, copied []time.Duration
 	b.ResetTimer()
 	for i := range b.N {
+		// Both begin rested: on a busy machine a thread that has just worked is the first to be interrupted.
+		time.Sleep(rest)
 		x, y := save(2 + i)
+		time.Sleep(rest)
 		began := time.Now()
-		copy(other, v.host.Bytes)
-		copied += time.Since(began)
-		blocked, all = blocked+x, all+y
+		copy(other.Bytes, v.host.Bytes)
+		copied = append(copied, time.Since(began))
+		blocked, all = append(blocked, x), append(all, y)
 	}
-	n := float64(b.N)
-	b.ReportMetric(blocked.Seconds()*1e3/n, "ms-blocked")
-	b.ReportMetric(copied.Seconds()*1e3/n, "ms-copy")
-	b.ReportMetric(all.Seconds()*1e3/n, "ms-written")
+	// The best of both: what else runs on the machine only ever adds.
+	best := func(d []time.Duration) float64 { return slices.Min(d).Seconds() * 1e3 }
+	b.ReportMetric(best(blocked), "ms-blocked")
+	b.ReportMetric(best(copied), "ms-copy")
+	b.ReportMetric(best(blocked)/best(copied), "of-copy")
+	b.ReportMetric(best(all), "ms-written")
 	b.ReportMetric(float64(v.layout.Bytes())/1e6, "MB")
+	if b.N > 1 && best(blocked) > best(copied) {
+		b.Logf("MISSED: %.1f ms blocked, wanted at most the %.1f ms of a copy", best(blocked), best(copied))
+	}
 }

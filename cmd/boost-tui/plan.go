@@ -68,6 +68,9 @@ func (a *app) printPlan(e experiment.Experiment, p *planner.Plan) error {
 	m := p.Memory
 	line("memory of a rank", "%s: weights %s, gradients %s, optimizer %s, activations %s, logits %s, buffers %s", format.Bytes(m.Total),
 		format.Bytes(m.Weights), format.Bytes(m.Gradients), format.Bytes(m.Optimizer), format.Bytes(m.Activations), format.Bytes(m.Logits), format.Bytes(m.Buffers))
+	if m.Checkpoint > 0 {
+		line("copy for checkpoints", "%s of host memory beside it", format.Bytes(m.Checkpoint))
+	}
 	line("fits", "%s", fits(p))
 	line("step", "%s tokens, %sFLOP of the model, %s communicated by each rank in %d calls", format.Count(p.TokensPerStep),
 		format.SI(float64(p.FLOPs)), format.Bytes(p.StepBytes), p.Collectives)

@@ -33,7 +33,9 @@ func (a *app) openUI(ctx context.Context, f uiFlags) error {
 		return err
 	}
 	return tui.Run(ctx, tui.Options{Store: s, Version: thisVersion().String(), Prepare: a.prepareLaunch,
-		Machine:   func(e experiment.Experiment) (planner.Machine, error) { return machineOf(e, "") },
-		Preflight: func(ctx context.Context, e experiment.Experiment) (string, error) { return a.launchPreflight(ctx, s, e) },
+		Machine: func(e experiment.Experiment) (planner.Machine, error) { return machineOf(e, "") },
+		Preflight: func(ctx context.Context, e experiment.Experiment) (string, error) {
+			return a.launchPreflight(ctx, s, e)
+		},
 		ReadOnly: f.readOnly, Theme: f.theme, ASCII: f.ascii, NoMouse: f.noMouse})
 }

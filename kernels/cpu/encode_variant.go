@@ -6,6 +6,8 @@ package cpu
 import "C"
 
 import (
+	"math"
+
 	"boost-tui/kernels"
 	"boost-tui/kernels/lowrank"
 )
@@ -41,6 +43,9 @@ func (d *Device) variant(op kernels.Op) bool {
 func (d *Device) lowRankStep(c kernels.Call, e *kernels.LowRankStep) error {
 	if c.Stream != kernels.ComputeStream {
 		return &kernels.Error{Backend: "cpu", Op: e.Name(), Label: c.Label, Msg: "runs on the compute stream only", Err: kernels.ErrUnsupported}
+	}
+	if scale := float64(floats(e.Scale, 0)[0]); math.IsNaN(scale) || math.IsInf(scale, 0) {
+		return nil
 	}
 	over := func(v kernels.View) lowrank.Matrix {
 		return lowrank.Matrix{Rows: v.Rows, Cols: v.Cols, Stride: max(v.LD, v.Cols), Data: floats(v, 0)}

@@ -75,6 +75,9 @@ func at(v kernels.View) []byte {
 	return unsafe.Slice((*byte)(C.t_at(C.bt_ptr(v.Ptr()))), v.Bytes())
 }
 
+// sharedCopy is from how many bytes on a copy is worth the pool's threads.
+const sharedCopy = 1 << 20
+
 // transfer copies between host and device: at once on the compute stream, else in the stream's turn,
 // which only memory from Host can wait for.
 func (d *Device) transfer(c kernels.Call, h *kernels.Host, offset int64, v kernels.View, upload bool) error {
@@ -82,7 +85,10 @@ func (d *Device) transfer(c kernels.Call, h *kernels.Host, offset int64, v kerne
 	if n == 0 {
 		return nil
 	}
-	if c.Stream == kernels.ComputeStream {
+	base := unsafe.Pointer(unsafe.SliceData(h.Bytes))
+	size, ok := d.host[base]
+	ok = ok && offset+n <= size
+	if c.Stream == kernels.ComputeStream && (n < sharedCopy || !ok) {
 		if upload {
 			copy(at(v), h.Bytes[offset:offset+n])
 		} else {
@@ -90,8 +96,7 @@ func (d *Device) transfer(c kernels.Call, h *kernels.Host, offset int64, v kerne
 		}
 		return nil
 	}
-	base := unsafe.Pointer(unsafe.SliceData(h.Bytes))
-	if size, ok := d.host[base]; !ok || offset+n > size {
+	if !ok {
 		return invalid("copy", c.Label, "a copy on a stream of its own needs host memory from Host")
 	}
 	host, dev := C.bt_ptr(uintptr(base)+uintptr(offset)), C.bt_ptr(v.Ptr())

@@ -2,6 +2,9 @@
 #include "internal.h"
 #include <math.h>
 #include <stdlib.h>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 /* About this many elements make a piece: some ten microseconds. */
 enum { PIECE = 16384 };
@@ -54,6 +57,22 @@ static void copy(bt_lane *l, const bt_op *o) {
     bt_parallel(l, n, overlap ? n : 4 * PIECE, copy_bytes, (void *)o);
   }
 }
+
+/* Between host and device: what is copied is not looked at again soon, so that it need not go through the caches. */
+static void carry_bytes(void *arg, int64_t lo, int64_t hi, bt_worker w) {
+  const bt_op *o = arg;
+  char *to = (char *)(uintptr_t)o->m[1].p, *from = (char *)(uintptr_t)o->m[0].p;
+  (void)w;
+#if defined(__SSE2__)
+  for (; lo < hi && (uintptr_t)(to + lo) % 16; lo++) to[lo] = from[lo];
+  for (; lo + 64 <= hi; lo += 64)
+    for (int k = 0; k < 64; k += 16) _mm_stream_si128((__m128i *)(to + lo + k), _mm_loadu_si128((const __m128i *)(from + lo + k)));
+  _mm_sfence();
+#endif
+  memcpy(to + lo, from + lo, hi - lo);
+}
+
+enum { CARRY = 1 << 20 }; /* bytes of a piece */
 
 struct columns {
   const bt_isa *isa;
@@ -200,7 +219,7 @@ bt_status bt_run(bt_lane *l, const bt_op *o, char *err) {
   switch (o->h.kind) {
   case BT_GEMM: return bt_gemm(l, o, err);
   case BT_COPY: copy(l, o); return BT_OK;
-  case BT_MEMCPY: memcpy((void *)(uintptr_t)o->m[1].p, (void *)(uintptr_t)o->m[0].p, o->i[0]); return BT_OK;
+  case BT_MEMCPY: bt_parallel(l, o->i[0], CARRY, carry_bytes, (void *)o); return BT_OK;
   case BT_NORM_BWD_APPLY: return norm_bwd_apply(l, o, err);
   case BT_SUMSQ: return sumsq(l, o, err);
   case BT_CLIP_SCALE: clip_scale(o); return BT_OK;

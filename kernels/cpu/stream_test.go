@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -60,6 +61,32 @@ func TestAsynchronousCopies(t *testing.T) {
 	}
 	if err := r.Do(kernels.Call{}, &kernels.Upload{Src: own, Dst: y}); err != nil {
 		t.Error(err)
+	}
+}
+
+// Large copies are shared by the threads and pass the caches by; ends that are not aligned belong to them too.
+func TestLargeCopies(t *testing.T) {
+	r := open(t, Options{Threads: 3})
+	const n = 3<<18 + 5
+	x, y := r.matrix(1, n, 0), r.matrix(1, n, 0)
+	own, err := r.Host(4*n + 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range []*kernels.Host{own, {Bytes: make([]byte, 4*n+64)}} {
+		for _, offset := range []int64{0, 4, 20} {
+			r.run(&kernels.Fill{X: y})
+			r.run(&kernels.Download{Src: x, Dst: h, Offset: offset})
+			r.run(&kernels.Upload{Src: h, Offset: offset, Dst: y})
+			if !slices.Equal(r.raw(x.Buf)[:n], r.raw(y.Buf)[:n]) {
+				t.Errorf("at %d bytes: not what was copied", offset)
+			}
+			for i, b := range h.Bytes[4*n+offset:] {
+				if b != 0 && offset == 20 {
+					t.Fatalf("byte %d behind the copy is %d", i, b)
+				}
+			}
+		}
 	}
 }
 

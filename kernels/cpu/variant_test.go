@@ -139,10 +139,10 @@ func TestLowRankStep(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		for _, s := range [][3]int{{1, 1, 1}, {7, 5, 2}, {12, 30, 6}, {9, 9, 8}} {
 			in, out, rank := s[0], s[1], s[2]
-			op := &kernels.LowRankStep{A: r.matrix(rank, in, 1), B: r.matrix(out, rank, 2), DA: r.matrix(rank, in, 0), DB: r.matrix(out, rank, 0), Rate: 0.1}
+			op := &kernels.LowRankStep{A: r.matrix(rank, in, 1), B: r.matrix(out, rank, 2), DA: r.matrix(rank, in, 0), DB: r.matrix(out, rank, 0), Scale: r.matrix(1, 1, 0), Rate: 0.1}
 			ref := reference.New(&reference.World{}, 0)
 			other := *op
-			for _, v := range []*kernels.View{&other.A, &other.B, &other.DA, &other.DB} {
+			for _, v := range []*kernels.View{&other.A, &other.B, &other.DA, &other.DB, &other.Scale} {
 				*v = r.copyTo(ref, *v)
 			}
 			r.run(op)
@@ -162,6 +162,11 @@ func TestLowRankStep(t *testing.T) {
 					}
 				}
 			}
+			r.run(&kernels.Fill{X: op.Scale, Value: float32(math.NaN())})
+			before := r.get(op.B)
+			r.run(op)
+			r.want("b of no scale", op.B, 0, func(i, j int) float64 { return before[i][j] })
+			r.run(&kernels.Fill{X: op.Scale, Value: 1})
 			r.run(&kernels.Fill{X: op.B})
 			if err := r.Do(kernels.Call{}, op); !errors.Is(err, kernels.ErrDevice) {
 				t.Errorf("a factor of zeros: %v", err)

@@ -93,7 +93,7 @@ func samples(t testing.TB, d *Device) []sample {
 		v(&kernels.Pick{X: x, Index: ids(1, 8), Out: row, Beta: 1}, 0, 48, 8),
 		v(&kernels.Draw{X: x, Width: 8}, 0, 0, 32),
 		v(&kernels.Adam{Param: x, M: f(4, 8), V: f(4, 8), Grad: f(4, 8), Scale: one}, 0, 4*32+1, 96),
-		v(&kernels.LowRankStep{A: f(2, 8), B: f(6, 2), DA: f(2, 8), DB: f(6, 2)}, 0, 56, 28),
+		v(&kernels.LowRankStep{A: f(2, 8), B: f(6, 2), DA: f(2, 8), DB: f(6, 2), Scale: one}, 0, 57, 28),
 		v(&kernels.Collective{Comm: join(t, d, 4), Parts: []kernels.Part{{Send: x.Flat()}, {Send: col.Flat(), Reduce: kernels.Max}}}, 0, 36, 36),
 		v(&kernels.Collective{Comm: join(t, d, 4), Parts: []kernels.Part{{Kind: kernels.AllGather, Send: row, Recv: x.Flat()}}}, 0, 8, 32),
 		v(&kernels.Send{Comm: join(t, d, 4), Peer: 3, Views: []kernels.View{x, col}}, 0, 36, 0),

@@ -119,6 +119,9 @@ func (m matrix) dense() *mat.Dense {
 // lowRankStep forms the moved matrix as a whole and decomposes it; with U and V the orthonormal bases of B and A^T,
 // the direction is U·UG + (1 − U·U^T)·GV·V^T: what DA and DB say about the common part is taken from DA.
 func (d *Device) lowRankStep(o *kernels.LowRankStep) {
+	if scale := d.mat(o.Scale).at(0, 0); math.IsNaN(scale) || math.IsInf(scale, 0) {
+		return
+	}
 	am, bm := d.mat(o.A), d.mat(o.B)
 	a, b, da, db := am.dense(), bm.dense(), d.mat(o.DA).dense(), d.mat(o.DB).dense()
 	u, rm := basis(b)

@@ -78,7 +78,7 @@ var apart = []string{"name", "tags", "size", "rank"}
 var cannotChangeTime = map[string]Changes{
 	"norm-eps": Loss, "rope-theta": Loss,
 	"steps": Loss, "warmup": Loss, "lr": Loss, "schedule": Loss, "weight-decay": Loss, "beta1": Loss, "beta2": Loss, "eps": Loss, "clip": Loss,
-	"relora-alpha": Loss, "sltrain-alpha": Loss, "restart-warmup": Loss, "seed": Loss, "stop-after": Loss, "resume": Loss, "init-from": Loss, "documents": Loss, "on-nonfinite": Loss,
+	"relora-alpha": Loss, "sltrain-alpha": Loss, "restart-warmup": Loss, "seed": Loss, "stop-after": Loss, "resume": Loss, "init-from": Loss, "documents": Loss, "document-token": Loss, "on-nonfinite": Loss,
 	// What is evaluated may be held out of what is trained on. Steps that evaluate or write a checkpoint do not count.
 	"eval-data": Loss, "eval-every": Loss,
 	"eval-batches": Nothing, "checkpoint-every": Nothing, "keep-last": Nothing, "update-ratio": Nothing,

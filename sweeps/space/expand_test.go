@@ -218,7 +218,7 @@ func TestID(t *testing.T) {
 	for _, kv := range []string{"d=256", "layers=2", "heads=2", "ff=700", "vocab=300", "variant=svd", "rank=16", "rank-attn=16", "rank-mlp=16", "keep-silu=off", "norm-eps=1e-5", "rope-theta=500",
 		"scheme=vanilla", "tp=2", "micro-batch=4", "accumulate=2", "seq=64", "norm=sync", "grouping=off", "steps=7", "warmup=3", "lr=1", "weight-decay=0", "beta1=0.8", "beta2=0.9", "eps=1e-6",
 		"clip=0", "seed=2", "data=x", "stop-after=5", "pp=2", "dp=2", "zero=1", "link=bw=1GB/s", "recompute=low-rank", "variant=lax", "variant=loro", "eval-every=5", "keep-last=3",
-		"init-from=x", "resume=x", "documents=separated", "data-dtype=uint16", "update-ratio=2", "on-nonfinite=go-on"} {
+		"init-from=x", "resume=x", "documents=separated", "document-token=1", "data-dtype=uint16", "update-ratio=2", "on-nonfinite=go-on"} {
 		k, v, _ := strings.Cut(kv, "=")
 		other := e
 		if k == "rank" {

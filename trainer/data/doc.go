@@ -7,5 +7,5 @@
 // Batches says which samples a step sees; that depends on the seed and the step alone, so every
 // parallel layout trains on the same ones.
 //
-// Start reading at OpenParts, Stream and Batches; bin.go and layout.go are the file formats, folder.go how folders are walked.
+// Start reading at OpenParts, Stream and Batches; format.go, bin.go and layout.go are the file formats, open.go and folder.go how files are found.
 package data

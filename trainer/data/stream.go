@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math/bits"
+	"slices"
 	"sort"
 )
 
@@ -20,6 +21,8 @@ type Options struct {
 	Seq      int    // tokens of a sample that are predicted; a sample has one more
 	DType    string // of tokens in .bin files: uint16, uint32, or auto: what the file or the description beside it says
 	Separate bool   // no sample reaches from one file into the next
+	// Ends are tokens that end a document inside a file, themselves its last: where Separate is set, no sample reaches beyond one.
+	Ends []int32
 	// Embedded is the file system that the path EmbeddedPath stands for.
 	Embedded     fs.FS
 	EmbeddedPath string
@@ -142,7 +145,7 @@ func (d *Data) stream(what string, within func(*Source) (lo, hi int64)) (*Stream
 	return st, nil
 }
 
-// stretch lists where samples of a source may begin so that they end within [lo, hi), and within one file where documents are separated.
+// stretch lists where samples of a source may begin so that they end within [lo, hi), and within one document where those are separated.
 func (d *Data) stretch(s *Source, lo, hi int64) (stretch, error) {
 	p := stretch{source: s, before: []int64{0}}
 	if !d.o.Separate {
@@ -153,9 +156,33 @@ func (d *Data) stretch(s *Source, lo, hi int64) (stretch, error) {
 		if f.tokens <= int64(d.o.Seq) && len(s.files) == 1 {
 			return p, fmt.Errorf("data: %s holds %d tokens, and one sample takes %d (seq + 1): name more data or a smaller seq", s.where(f.path), f.tokens, d.o.Seq+1)
 		}
-		p.add(max(lo, f.at), min(hi, f.at+f.tokens), d.o.Seq)
+		if err := d.documents(&p, max(lo, f.at), min(hi, f.at+f.tokens)); err != nil {
+			return p, err
+		}
 	}
 	return p, nil
+}
+
+// documents adds the documents of a range of one file: it reads all tokens where some of them end one.
+func (d *Data) documents(p *stretch, lo, hi int64) error {
+	if len(d.o.Ends) > 0 {
+		tokens := make([]int32, 1<<16)
+		for at := lo; at < hi; at += int64(len(tokens)) {
+			some := tokens[:min(int64(len(tokens)), hi-at)]
+			if err := p.source.Read(some, at); err != nil {
+				return err
+			}
+			for i, token := range some {
+				if slices.Contains(d.o.Ends, token) {
+					end := at + int64(i) + 1
+					p.add(lo, end, d.o.Seq)
+					lo = end
+				}
+			}
+		}
+	}
+	p.add(lo, hi, d.o.Seq)
+	return nil
 }
 
 // add adds a run of tokens, if a sample fits it.

@@ -217,6 +217,59 @@ func TestFormats(t *testing.T) {
 	}
 }
 
+// A document ends with a token that says so, or with its file, and no sample reaches from one into the next.
+func TestDocumentsInsideFiles(t *testing.T) {
+	dir := t.TempDir()
+	const end = 300
+	tokens := func(lengths ...int) (raw []byte) { // of documents; each ends with the token, but for the last
+		for i, n := range lengths {
+			for k := range n {
+				id := uint16(i)
+				if k == n-1 && i < len(lengths)-1 {
+					id = end
+				}
+				raw = binary.LittleEndian.AppendUint16(raw, id)
+			}
+		}
+		return raw
+	}
+	path := write(t, dir+"/d.bin", tokens(3, 5, 4, 1, 70000, 6)) // the long one spans what is read at once
+	for _, c := range []struct {
+		o    Options
+		want int64 // places where a sample of 4 + 1 tokens may begin
+	}{
+		{Options{}, 70019 - 4}, {Options{Separate: true}, 70019 - 4}, {Options{Ends: []int32{end}}, 70019 - 4},
+		{Options{Separate: true, Ends: []int32{end}}, 1 + 69996 + 2}, {Options{Separate: true, Ends: []int32{end, 7}}, 1 + 69996 + 2},
+	} {
+		c.o.Vocab, c.o.Seq = 512, 4
+		d := parts(t, c.o, Part{path, 1})
+		s, err := d.All()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &s.parts[0]
+		if p.starts() != c.want {
+			t.Errorf("%+v: %d places, want %d", c.o, p.starts(), c.want)
+		}
+		if len(c.o.Ends) == 0 || !c.o.Separate {
+			continue
+		}
+		sample := make([]int32, 5)
+		for i := range int64(50) {
+			if err := p.source.Read(sample, p.start(uint64(i)<<58+uint64(i)*12345)); err != nil {
+				t.Fatal(err)
+			}
+			if at := slices.Index(sample, end); at >= 0 && at < 4 {
+				t.Errorf("%v reaches beyond the end of a document", sample)
+			}
+		}
+	}
+	none := parts(t, Options{Vocab: 512, Seq: 100_000, Separate: true, Ends: []int32{end}}, Part{write(t, dir+"/e.bin", tokens(90_000, 90_000)), 1})
+	if _, err := none.All(); err == nil || !strings.Contains(err.Error(), "no sample of 100001 tokens") {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestPartsRefused(t *testing.T) {
 	dir := t.TempDir()
 	a, short := filled(t, dir, "a", 1, 100), filled(t, dir, "short", 1, 8)

@@ -39,7 +39,7 @@ type output struct {
 // Export writes a checkpoint as one safetensors file of LLaMA, in fp32, and a config.json beside it. It gives the paths of both. Files appear whole or
 // not at all.
 func Export(ctx context.Context, c *Checkpoint, path string, o ExportOptions) ([]string, error) {
-	config := filepath.Join(filepath.Dir(path), "config.json")
+	config := filepath.Join(filepath.Dir(path), configFile)
 	for _, p := range []string{path, config} {
 		if _, err := os.Lstat(p); err == nil && !o.Force {
 			return nil, fmt.Errorf("%s %w", p, ErrExists)
@@ -51,7 +51,7 @@ func Export(ctx context.Context, c *Checkpoint, path string, o ExportOptions) ([
 	if err != nil {
 		return nil, err
 	}
-	if err := c.writeAll(ctx, path, list); err != nil {
+	if err := c.writeAll(ctx, path, list, o.Factors); err != nil {
 		return nil, fmt.Errorf("export to %s: %w", path, err)
 	}
 	data, err := json.MarshalIndent(configOf(c.Manifest.Experiment, o.Factors), "", "  ")
@@ -102,7 +102,7 @@ func (c *Checkpoint) outputs(factors bool) ([]output, error) {
 }
 
 // writeAll writes the file under a hidden name, one tensor after the other, and then gives it its own.
-func (c *Checkpoint) writeAll(ctx context.Context, path string, list []output) (err error) {
+func (c *Checkpoint) writeAll(ctx context.Context, path string, list []output, factors bool) (err error) {
 	arrays := make(map[string]checkpoint.Array, len(list))
 	for _, o := range list {
 		name := o.name
@@ -112,8 +112,7 @@ func (c *Checkpoint) writeAll(ctx context.Context, path string, list []output) (
 		arrays[Foreign(name)] = o.array
 	}
 	m := c.Manifest
-	header, err := checkpoint.EncodeHeader(arrays, map[string]string{"format": "pt", "producer": "boost-tui", "run": m.Run, "step": fmt.Sprint(m.Step),
-		"variant": string(m.Experiment.Model.Variant)})
+	header, err := checkpoint.EncodeHeader(arrays, about(m, factors))
 	if err != nil {
 		return err
 	}
@@ -149,6 +148,24 @@ func (c *Checkpoint) writeAll(ctx context.Context, path string, list []output) (
 		return errors.Join(err, os.Remove(tmp))
 	}
 	return nil
+}
+
+// producer is who the header says has written the file.
+const producer = "boost-tui"
+
+// about is what the header says of the weights: config.json may be lost on the way, and does not know variants.
+func about(m *checkpoint.Manifest, factors bool) map[string]string {
+	text := map[string]string{"format": "pt", "producer": producer, "run": m.Run, "step": fmt.Sprint(m.Step), "variant": string(m.Experiment.Model.Variant)}
+	keys := "heads " + checkpoint.Function
+	if factors {
+		keys += " " + checkpoint.Form
+	}
+	for _, key := range strings.Fields(keys) {
+		if v := m.Experiment.Get(key); v != "" {
+			text[key] = v
+		}
+	}
+	return text
 }
 
 func (c *Checkpoint) data(o output) ([]byte, error) {

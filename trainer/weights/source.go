@@ -29,8 +29,15 @@ type Source interface {
 	Places(linear string) ([]int64, error)
 	// Own reports whether these are weights of a variant as they are, not those of a model that it can start from.
 	Own(v experiment.Variant) bool
+	// Called is what the source itself calls a tensor.
+	Called(name string) string
+	// misfits says why an experiment's model would not compute what the weights were trained for; empty: it would.
+	misfits(e experiment.Experiment) []string
 	Close() error
 }
+
+// ErrForm says that a file is no safetensors file.
+var ErrForm = errors.New("is not a safetensors file")
 
 // ErrNotDense says that a linear cannot be written as one matrix: there is an activation, or another layer's latent, between its factors.
 var ErrNotDense = errors.New("is not one matrix")
@@ -50,7 +57,7 @@ func Open(path string) (Source, error) {
 	}
 	arrays, err := checkpoint.OpenArrays(f, st.Size())
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
+		return nil, errors.Join(fmt.Errorf("%s %w: %w", path, ErrForm, err), f.Close())
 	}
 	return &file{path: path, f: f, arrays: arrays}, nil
 }
@@ -105,6 +112,9 @@ func (s *file) Own(v experiment.Variant) bool {
 	return (s.Shape(linear+"A") != nil) == (v != experiment.Full) && (s.Shape(linear+"weight") != nil) == (v == experiment.Full || v == experiment.ReLoRA) &&
 		(s.Shape(linear+"sparse_index") != nil) == (v == experiment.SLTrain)
 }
+
+// Called implements Source.
+func (s *file) Called(name string) string { return s.key(name) }
 
 // Places implements Source.
 func (s *file) Places(linear string) ([]int64, error) {
@@ -218,6 +228,23 @@ func (c *Checkpoint) Places(linear string) ([]int64, error) {
 
 // Own implements Source.
 func (c *Checkpoint) Own(v experiment.Variant) bool { return c.Manifest.Experiment.Model.Variant == v }
+
+// Called implements Source.
+func (c *Checkpoint) Called(name string) string { return name }
+
+// misfits implements Source.
+func (c *Checkpoint) misfits(e experiment.Experiment) []string {
+	was := c.Manifest.Experiment
+	keys := checkpoint.Shape + " " + checkpoint.Function
+	if c.Own(e.Model.Variant) {
+		keys += " " + checkpoint.Form
+	}
+	reasons := checkpoint.Differences(was, e, keys)
+	if v := was.Model.Variant; !c.Own(e.Model.Variant) && (v == experiment.CoLA || v == experiment.LaX) {
+		reasons = append(reasons, fmt.Sprintf("variant is %s, the checkpoint's %s: a linear of that %v", e.Model.Variant, v, ErrNotDense))
+	}
+	return reasons
+}
 
 // Dense implements Source (METHOD.md §2).
 func (c *Checkpoint) Dense(linear string) ([]float32, error) {

@@ -39,34 +39,9 @@ func Start(s Source, v experiment.Variant, name string, shape []int64) (Way, err
 func match(s Source, name string, shape []int64) error {
 	switch is := s.Shape(name); {
 	case is == nil:
-		return fmt.Errorf("there is no tensor %q", name)
+		return fmt.Errorf("there is no tensor %q", s.Called(name))
 	case !slices.Equal(is, shape):
-		return fmt.Errorf("tensor %q is %v, wanted is %v", name, is, shape)
-	}
-	return nil
-}
-
-// Check says early whether an experiment can start from a source: by the variant, and by the tensors outside of the blocks.
-func Check(s Source, e experiment.Experiment) error {
-	m := e.Model
-	v, d := int64(m.Vocab), int64(m.D)
-	for _, t := range []struct {
-		name  string
-		shape []int64
-	}{{"embed.weight", []int64{v, d}}, {"lm_head.weight", []int64{v, d}}, {"final_norm.weight", []int64{d}},
-		{fmt.Sprintf("layers.%d.attn_norm.weight", m.Layers-1), []int64{d}}} {
-		if err := match(s, t.name, t.shape); err != nil {
-			return err
-		}
-	}
-	if s.Shape(fmt.Sprintf("layers.%d.attn_norm.weight", m.Layers)) != nil {
-		return fmt.Errorf("it has more than %d layers", m.Layers)
-	}
-	if s.Own(m.Variant) {
-		return nil
-	}
-	if _, err := Start(s, m.Variant, "layers.0.q.A", nil); err != nil {
-		return err
+		return fmt.Errorf("tensor %q is %v, wanted is %v", s.Called(name), is, shape)
 	}
 	return nil
 }

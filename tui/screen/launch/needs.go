@@ -31,10 +31,14 @@ func (m *Model) memoryLines(t theme.Theme, w, h int) []string {
 		return []string{m.noPlan(t)}
 	}
 	mem := p.Memory
-	rows := []struct {
+	type row struct {
 		name  string
 		bytes int64
-	}{{"weights", mem.Weights}, {"gradients", mem.Gradients}, {"optimizer", mem.Optimizer}, {"activations", mem.Activations}, {"logits", mem.Logits}, {"buffers", mem.Buffers}}
+	}
+	rows := []row{{"weights", mem.Weights}, {"gradients", mem.Gradients}, {"optimizer", mem.Optimizer}, {"activations", mem.Activations}, {"logits", mem.Logits}, {"buffers", mem.Buffers}}
+	if most := len(rows) + 3; mem.Checkpoint > 0 && h > most { // two sums and a note; a note of the plan says it too
+		rows = append(rows, row{"checkpoint", mem.Checkpoint}) // in host memory, beside the total of a rank
+	}
 	largest := int64(1)
 	for _, row := range rows {
 		largest = max(largest, row.bytes)
