@@ -150,6 +150,7 @@ func preempt(s *scene) {
 
 // TestFaults lets everything happen to runs on two nodes that does happen, and looks at what is left.
 func TestFaults(t *testing.T) {
+	t.Parallel() // with the long ones beside it
 	for _, f := range faults {
 		t.Run(f.where+"/"+f.name, func(t *testing.T) {
 			t.Parallel()

@@ -84,7 +84,8 @@ func TestRunInsideAnAllocation(t *testing.T) {
 
 // A run with checkpoints goes on, on other nodes, when a node is lost and its user asked for that.
 func TestRestartAfterALostNode(t *testing.T) {
-	for where, hosts := range map[string]string{"slurm": "", "ssh": "node1,node2"} {
+	t.Parallel()
+	for _, where := range []string{"slurm", "ssh"} {
 		t.Run(where, func(t *testing.T) {
 			t.Parallel()
 			p := newProgram(t)
@@ -97,7 +98,6 @@ func TestRestartAfterALostNode(t *testing.T) {
 			} else {
 				p.harm(t, "crash", "node2")
 			}
-			_ = hosts
 			r := j.wait(90 * time.Second)
 			var v said
 			p.json(r, &v)

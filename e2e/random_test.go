@@ -23,7 +23,7 @@ const (
 	// randomPatience bounds one random fault with all that follows; over it the test fails.
 	randomPatience = 90 * time.Second
 	// fewPatience bounds the short test as a whole: what is left of its faults is left out, and said.
-	fewPatience = 4 * time.Minute
+	fewPatience = 3 * time.Minute
 )
 
 // stroke is a fault that may meet any run at any moment.
