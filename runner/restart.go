@@ -59,7 +59,8 @@ func (c *conduct) restart(ctx context.Context, in Info) (next string, err error)
 	switch dir, step, err := c.checkpoint(in.Dir); {
 	case err == nil:
 		e.Train.Resume, e.Train.InitFrom = dir, "" // what its weights began with is in the checkpoint
-		resumed = &Resumed{Run: in.Run.ID, Step: step, Dir: dir}
+		was := in.Run.Experiment.Continued()
+		resumed = &Resumed{Run: in.Run.ID, Step: step, Dir: dir, Experiment: &was}
 	case !errors.Is(err, fs.ErrNotExist):
 		return "", fmt.Errorf("find a checkpoint of run %s to go on from: %w", in.ID, err)
 	}

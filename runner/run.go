@@ -53,6 +53,26 @@ type Resumed struct {
 	Run  string `json:"run"`  // id of the run that wrote it
 	Step int    `json:"step"` // the last one that it had done
 	Dir  string `json:"dir"`
+	// Experiment is what the checkpoint's run was, as experiment.Continued gives it: what this run says is said over it. nil: it
+	// is not known.
+	Experiment *experiment.Experiment `json:"experiment,omitempty"`
+}
+
+// Command is the arguments, boost-tui first, that make the same run again: a flag for each key that does not follow from the
+// others, or from the checkpoint that it resumes.
+func (r *Run) Command() []string {
+	flags := r.Experiment.Flags
+	if r.Experiment.Train.Resume != "" {
+		flags = func() []string { return r.Experiment.FlagsOver(r.Resumed.experiment()) }
+	}
+	return append([]string{"boost-tui", "run"}, flags()...)
+}
+
+func (r *Resumed) experiment() *experiment.Experiment {
+	if r == nil {
+		return nil
+	}
+	return r.Experiment
 }
 
 // Predicted is what the planner said before the start. Absent values are unknown.

@@ -52,6 +52,7 @@ func build(o Options, screens []screen.Screen, log *logFile, term *terminal.Term
 			Plan:              func(e experiment.Experiment) (*planner.Plan, error) { return planner.New(e, o.machine(e)) },
 			LargestMicroBatch: func(e experiment.Experiment) int { return planner.LargestMicroBatch(e, o.machine(e)) },
 			Machine:           o.machine, CheckPlace: runner.CheckPlace, Setups: setups, Script: runner.JobScript, Job: func(in runner.Info) *runner.JobView { return in.Job(time.Now()) },
+			Start:     o.Start,
 			Preflight: o.Preflight, ReadPreflight: protocol.ReadPreflight,
 			Theme: theme.New(looks), Now: time.Now, After: after, ReadOnly: o.ReadOnly, Host: host, WorkDir: work, Logf: log.Printf,
 		},
@@ -116,7 +117,10 @@ func launcher(o Options) func(context.Context, experiment.Experiment, string) (s
 				return "", err
 			}
 		}
-		launch.Detach, launch.Binary, launch.Argv, launch.After = true, o.Binary, os.Args, before
+		launch.Detach, launch.Binary, launch.After = true, o.Binary, before
+		if launch.Argv == nil {
+			launch.Argv = os.Args
+		}
 		h, err := runner.Launch(ctx, o.Store, e, launch)
 		if err != nil {
 			return "", err

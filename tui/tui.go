@@ -40,6 +40,8 @@ type Options struct {
 	Prepare func(experiment.Experiment) (experiment.Experiment, runner.LaunchOptions, error)
 	// Machine describes the machines that an experiment would run on; nil: this one.
 	Machine func(experiment.Experiment) (planner.Machine, error)
+	// Start looks at what an experiment's weights start from; nil: nobody does.
+	Start func(experiment.Experiment) screen.Start
 	// Preflight starts a detached look at the machines that an experiment would run on and returns its run; nil: there is none.
 	Preflight func(ctx context.Context, e experiment.Experiment) (id string, err error)
 	ReadOnly  bool   // nothing can be launched, cancelled, deleted or changed

@@ -42,12 +42,27 @@ func TestResumeEndToEnd(t *testing.T) {
 	if v := endedOf(t, p.want(0, "show", second.ID, "--json").stdout); v.Resumed.Run != first.ID || v.Resumed.Step != 30 {
 		t.Errorf("%+v", v)
 	}
+	resumes := filepath.Join(p.runs, first.ID, "ckpt", "step-30")
+	if got, want := strings.Join(p.view(filepath.Join(p.runs, second.ID)).Command, " "), "boost-tui run --tp 1 --resume "+resumes; got != want {
+		t.Errorf("show gives %s, want %s", got, want)
+	}
+	var plan struct{ Experiment struct{ Step struct{ Seq int } } }
+	oneJSON(t, p.want(0, "plan", "--resume", first.ID, "--json").stdout, &plan)
+	if got := plan.Experiment.Step.Seq; got != 32 {
+		t.Errorf("plan --resume plans seq %d, the checkpoint's is 32", got)
+	}
 	out := filepath.Join(t.TempDir(), "m.safetensors")
 	for _, c := range []struct {
 		args []string
 		want string
 	}{
 		{[]string{"run", "--resume", first.ID, "--d", "64"}, "d is 64, the checkpoint's 128"},
+		{[]string{"run", "--resume", first.ID, "--rank", "16"}, "rank is 16, the checkpoint's 32"},
+		{[]string{"run", "--resume", first.ID, "--size", "60m"}, "size is 60m, the checkpoint's tiny"},
+		{[]string{"run", "--resume", first.ID, "--stop-after", "30"}, "stop-after would end the run after step 30: raise stop-after"},
+		{[]string{"plan", "--resume", first.ID, "--rank", "16"}, "rank is 16, the checkpoint's 32"},
+		{[]string{"plan", "--init-from", "/nonexistent"}, `no run "/nonexistent"`},
+		{[]string{"run", "--resume", first.ID + "@x"}, `behind an @ stands the step of a checkpoint, a whole number, and "x" is none`},
 		{[]string{"run", "--resume", first.ID + "@7"}, "has no checkpoint of step 7; there are those of [30]"},
 		{[]string{"run", "--resume", whole.ID}, "of step 60, and the run would end after step 60: raise steps"},
 		{[]string{"run", "--resume", "nothing"}, `no run "nothing"`},

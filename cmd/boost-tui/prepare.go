@@ -19,6 +19,14 @@ type prepared struct {
 	resumed    *runner.Resumed
 }
 
+// continued is the experiment that it goes on from; nil: it begins by itself.
+func (p prepared) continued() *experiment.Experiment {
+	if p.resumed == nil {
+		return nil
+	}
+	return p.resumed.Experiment
+}
+
 // checks looks at an experiment before it starts.
 type checks struct {
 	store func() (*runner.Store, error)    // of the runs that it goes on from
@@ -135,7 +143,7 @@ func (a *app) prepareLaunch(e experiment.Experiment) (experiment.Experiment, run
 		return e, runner.LaunchOptions{}, err
 	}
 	o, err := p.launchOptions()
-	o.Argv = launch.Command(p.experiment) // what starts the same again; the UI itself was started by less
+	o.Argv = launch.Command(p.experiment, p.continued()) // what starts the same again; the UI itself was started by less
 	return p.experiment, o, err
 }
 

@@ -13,18 +13,24 @@ import (
 	"boost-tui/runner"
 	"boost-tui/trainer/checkpoint"
 	"boost-tui/trainer/weights"
+	"boost-tui/tui/screen"
 )
 
 // findCheckpoint gives the checkpoint that a user names: a run by its id, a run's folder, or a checkpoint's. The latest whole one counts,
 // unless @STEP says another.
 func (c checks) findCheckpoint(name string) (dir string, m *checkpoint.Manifest, err error) {
-	place, step := name, -1
+	place, step, said := name, -1, ""
 	if at := strings.LastIndexByte(name, '@'); at > 0 {
 		if n, err := strconv.Atoi(name[at+1:]); err == nil && n >= 0 {
 			place, step = name[:at], n
+		} else {
+			said = name[at+1:]
 		}
 	}
 	path, err := c.checkpointPlace(place)
+	if err != nil && said != "" {
+		return "", nil, fmt.Errorf("%w; behind an @ stands the step of a checkpoint, a whole number, and %q is none", err, said)
+	}
 	if err != nil {
 		return "", nil, err
 	}
@@ -76,8 +82,7 @@ func (a *app) resumed(f *experimentFlags, name string) (experiment.Experiment, e
 	if err != nil {
 		return experiment.Experiment{}, usage(fmt.Errorf("--resume %s: %w", name, err))
 	}
-	e := m.Experiment
-	e.Train.StopAfter, e.Train.InitFrom = 0, "" // they were that run's
+	e := m.Experiment.Continued()
 	if f.config != "" {
 		if e, err = f.experiment(); err != nil {
 			return e, err
@@ -87,6 +92,32 @@ func (a *app) resumed(f *experimentFlags, name string) (experiment.Experiment, e
 	}
 	e.Train.Resume = dir
 	return e, nil
+}
+
+// start is what an experiment's weights start from, for the UI: as prepare sees it.
+func (a *app) start(e experiment.Experiment) (out screen.Start) {
+	c := checks{a.store, func(string, ...any) {}}
+	if name := e.Train.Resume; name != "" {
+		_, m, err := c.findCheckpoint(name)
+		if err != nil {
+			return screen.Start{Err: err}
+		}
+		was := m.Experiment.Continued()
+		out.Continued = &was
+		_, out.Err = c.resume(&e)
+		return out
+	}
+	return screen.Start{Err: c.start(&e)}
+}
+
+// begins is an error about what an experiment starts from, where it could not.
+func (a *app) begins(e *experiment.Experiment) error {
+	c := a.checks()
+	if err := c.start(e); err != nil {
+		return err
+	}
+	_, err := c.resume(e)
+	return err
 }
 
 // start replaces what the weights start from by its path, and says whether the experiment can.
@@ -130,7 +161,7 @@ func (c checks) resume(e *experiment.Experiment) (*runner.Resumed, error) {
 	}
 	dir, m, err := c.findCheckpoint(e.Train.Resume)
 	if err == nil {
-		err = checkpoint.Fits(m, *e)
+		err = goesOn(m, *e)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("resume %s: %w", e.Train.Resume, err)
@@ -139,5 +170,32 @@ func (c checks) resume(e *experiment.Experiment) (*runner.Resumed, error) {
 		c.note("note: a step sees %d tokens, those of the run that is resumed saw %d", is, was)
 	}
 	e.Train.Resume = dir
-	return &runner.Resumed{Run: m.Run, Step: m.Step, Dir: dir}, nil
+	was := m.Experiment.Continued()
+	return &runner.Resumed{Run: m.Run, Step: m.Step, Dir: dir, Experiment: &was}, nil
+}
+
+// named are keys that other keys follow from. In a checkpoint's experiment those say themselves already, so that another
+// value of these would name what nothing of the run is.
+const named = "size rank"
+
+// goesOn says why an experiment cannot go on from a checkpoint, with every reason.
+func goesOn(m *checkpoint.Manifest, e experiment.Experiment) error {
+	var reasons []string
+	if differ := checkpoint.Differences(m.Experiment, e, named); len(differ) > 0 {
+		reasons = append(reasons, strings.Join(differ, ", ")+" (the model stays as it is)")
+	}
+	if stop := e.Train.StopAfter; stop > 0 && stop < e.Train.Steps && m.Step >= stop && m.Step < e.Train.Steps {
+		reasons = append(reasons, fmt.Sprintf("the checkpoint is of step %d, and stop-after would end the run after step %d: raise stop-after, or leave it out", m.Step, stop))
+		e.Train.StopAfter = 0
+	}
+	var more *checkpoint.MisfitError
+	if err := checkpoint.Fits(m, e); errors.As(err, &more) {
+		reasons = append(reasons, more.Reasons...)
+	} else if err != nil {
+		return err
+	}
+	if len(reasons) > 0 {
+		return &checkpoint.MisfitError{Reasons: reasons}
+	}
+	return nil
 }

@@ -43,7 +43,7 @@ func newShow(a *app) *cobra.Command {
 				return err
 			}
 			v := showView{runView: viewOf(in), Experiment: in.Run.Experiment, Predicted: in.Run.Predicted, Versions: in.Run.Versions,
-				Hosts: in.Run.Hosts, Argv: in.Run.Argv, Command: append([]string{"boost-tui", "run"}, in.Run.Experiment.Flags()...),
+				Hosts: in.Run.Hosts, Argv: in.Run.Argv, Command: in.Run.Command(),
 				After: in.Run.After, Resumed: in.Run.Resumed, Evaluation: a.lastEvaluation(in.Dir), Job: in.Job(time.Now()), Ranks: []protocol.ExitRecord{}, began: in.Began()}
 			if in.Result != nil {
 				v.Summary = in.Result.Summary

@@ -47,7 +47,7 @@ func preparer(s *runner.Store) func(experiment.Experiment) (experiment.Experimen
 			return e, runner.LaunchOptions{}, err
 		}
 		o := p.record(blas)
-		o.Argv = launch.Command(p.experiment) // what starts the same again
+		o.Argv = launch.Command(p.experiment, p.continued()) // what starts the same again
 		return p.experiment, o, nil
 	}
 }

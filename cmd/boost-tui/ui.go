@@ -37,5 +37,5 @@ func (a *app) openUI(ctx context.Context, f uiFlags) error {
 		Preflight: func(ctx context.Context, e experiment.Experiment) (string, error) {
 			return a.launchPreflight(ctx, s, e)
 		},
-		ReadOnly: f.readOnly, Theme: f.theme, ASCII: f.ascii, NoMouse: f.noMouse})
+		Start: a.start, ReadOnly: f.readOnly, Theme: f.theme, ASCII: f.ascii, NoMouse: f.noMouse})
 }

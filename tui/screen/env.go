@@ -26,6 +26,14 @@ type Store interface {
 	Undo(ctx context.Context, ids ...string) (done []string, err error)
 }
 
+// Start is what the weights of an experiment start from.
+type Start struct {
+	// Continued is what the checkpoint that is resumed was, as experiment.Continued gives it; nil: none is, or it is not known.
+	Continued *experiment.Experiment
+	// Err says why the experiment cannot start from it.
+	Err error
+}
+
 // Env is what a screen gets from outside. It is passed once, to Init; the
 // theme may change later by msg.Theme.
 type Env struct {
@@ -57,6 +65,8 @@ type Env struct {
 	Machine func(experiment.Experiment) planner.Machine
 	// CheckPlace says why no run can be started at a place; it reads files. nil: nobody looks.
 	CheckPlace func(experiment.Where) error
+	// Start looks at what a resolved experiment's weights start from, where they are not drawn; it reads files. nil: nobody looks.
+	Start func(experiment.Experiment) Start
 	// Setups are the names of the setups in the user's own configuration; nil: there are none.
 	Setups func() ([]string, error)
 	// Script is the script of the job that a resolved experiment would be on Slurm, and the command that would submit it; nil:

@@ -40,7 +40,7 @@ func (m *Model) replan() tea.Cmd {
 
 // readPlans plans the draft and, beside it, the three schemes.
 func (m *Model) readPlans() tea.Cmd {
-	cmds := []tea.Cmd{m.readPlace(), m.readPlan(-1, m.draft.set)}
+	cmds := []tea.Cmd{m.readPlace(), m.readStart(), m.readPlan(-1, m.draft.set)}
 	for i, e := range m.draft.three() {
 		cmds = append(cmds, m.readPlan(i, e))
 	}
@@ -90,6 +90,9 @@ func (m *Model) askLaunch() tea.Cmd {
 	}
 	if faults := m.draft.obstacles(); len(faults) > 0 {
 		return msg.Send(msg.Toast{Level: msg.Bad, Text: "cannot run: " + faults[0].String()})
+	}
+	if m.draft.start.asked {
+		return msg.Send(msg.Toast{Level: msg.Warn, Text: "what it goes on from is still being looked at"})
 	}
 	e := m.draft.resolved
 	lines := []string{describe(e), format.Many(e.Train.Steps, "step") + ", " + placeText(e, m.env.Host), "", "It goes on when the UI or the terminal is closed."}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"boost-tui/experiment"
+	"boost-tui/runner"
 	"boost-tui/tui/widget/form"
 )
 
@@ -21,7 +22,8 @@ type draft struct {
 	place    []experiment.Violation // what stands against its place; it was asked aside
 	quick    bool                   // no ways out are looked for
 	setups   []string               // that the user's own configuration has
-	note     string                 // what the last change did beside what was asked; "" nothing
+	start    start
+	note     string // what the last change did beside what was asked; "" nothing
 }
 
 // mainKeys are the form's fields unless all are asked for, in order.
@@ -53,6 +55,9 @@ func (d *draft) settle() {
 	d.resolved, d.faults = resolved, append(validate(d.machine), placeFaults(resolved.Where)...)
 	if len(d.place) > 0 && d.place[0].Value == resolved.Where.Where && len(d.obstacles()) == 0 {
 		d.faults = append(d.faults, d.place...)
+	}
+	if d.start.fault != nil && len(d.obstacles()) == 0 {
+		d.faults = append(d.faults, *d.start.fault)
 	}
 }
 
@@ -98,6 +103,11 @@ func (d *draft) change(key, value string) error {
 		d.note = d.aside.otherVariant(&e)
 	case "scheme":
 		d.aside.scheme = ""
+	case "resume":
+		d.start.take = e.Train.Resume != ""
+		if d.start.take {
+			e.Train.InitFrom = ""
+		}
 	case "where":
 		d.note = d.aside.otherPlace(&e, d.set.Where.Where)
 	}
@@ -168,13 +178,15 @@ func (d *draft) others() []string {
 
 // command is the exact command line that does the same.
 func (d *draft) command() []string {
-	return Command(d.set)
+	return Command(d.set, d.start.base)
 }
 
 // Command is the arguments of `boost-tui` that run an experiment, resolved or
-// not: every value that does not follow from the others, as a flag.
-func Command(e experiment.Experiment) []string {
-	return append(append([]string{"boost-tui", "run"}, e.Flags()...), "--detach")
+// not: every value that does not follow from the others, as a flag. Of one that
+// resumes a checkpoint, every value that differs from what is continued (nil: unknown).
+func Command(e experiment.Experiment, continued *experiment.Experiment) []string {
+	r := runner.Run{Experiment: e, Resumed: &runner.Resumed{Experiment: continued}}
+	return append(r.Command(), "--detach")
 }
 
 // three are the experiments of the comparison that the program is about:

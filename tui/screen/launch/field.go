@@ -129,6 +129,7 @@ func ranks(width int) []string {
 func (d *draft) blocked(key, value string) string {
 	other := *d
 	other.quick = true // nobody reads what else would work
+	other.start.fault = nil
 	if err := other.change(key, value); err != nil {
 		return err.Error()
 	}

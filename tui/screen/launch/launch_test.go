@@ -236,7 +236,7 @@ func TestDryRunAndSave(t *testing.T) {
 func TestCommandQuotes(t *testing.T) {
 	e := experiment.Default()
 	e.Name, e.Train.Data = "it's; rm -rf /", "/data/a b"
-	got := format.Shell(launch.Command(e))
+	got := format.Shell(launch.Command(e, nil))
 	want := `boost-tui run --name 'it'\''s; rm -rf /' --data '/data/a b' --detach`
 	if got != want {
 		t.Errorf("got %s\nwant %s", got, want)

@@ -218,7 +218,10 @@ func (m *Model) checkLines() []string {
 		}
 		out = append(out, sign+v.String())
 	}
-	if len(m.draft.obstacles()) == 0 {
+	switch {
+	case m.draft.start.asked:
+		out = append(out, "  what it goes on from is being looked at")
+	case len(m.draft.obstacles()) == 0:
 		out = append(out, "+ every rule holds")
 	}
 	if m.plan.err != nil && len(m.draft.obstacles()) == 0 {

@@ -27,6 +27,9 @@ func (m *Model) askThree() tea.Cmd {
 	if m.launch.busy() {
 		return msg.Send(msg.Toast{Level: msg.Warn, Text: "a launch is under way"})
 	}
+	if starts(m.draft.set) {
+		return msg.Send(msg.Toast{Level: msg.Bad, Text: "the three schemes are different models: they cannot start from the same weights; L launches this one"})
+	}
 	var runs []experiment.Experiment
 	tag := threeTag(m.env.Now())
 	lines := []string{}

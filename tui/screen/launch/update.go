@@ -36,6 +36,7 @@ func (m *Model) Update(in tea.Msg) (tea.Cmd, bool) {
 	case msg.Shown:
 		if in.Screen == ID {
 			m.visible = true
+			m.doubt()
 			return m.replan(), false
 		}
 	case msg.EditExperiment:
@@ -43,6 +44,8 @@ func (m *Model) Update(in tea.Msg) (tea.Cmd, bool) {
 		return m.changed(), false
 	case machineKnown:
 		m.takeMachine(in)
+	case started:
+		return m.takeStart(in), false
 	case placeChecked:
 		m.takePlace(in)
 	case scriptRead:
@@ -112,6 +115,7 @@ func (m *Model) set(key, value string) tea.Cmd {
 // changed shows the draft and asks for a plan.
 func (m *Model) changed() tea.Cmd {
 	m.draft.machine.NeedBytes, m.launch.failure = 0, ""
+	m.doubt()
 	m.draft.settle()
 	m.form.SetFields(m.draft.fields())
 	m.scroll = 0

@@ -44,7 +44,7 @@ func (m *Model) detail(t theme.Theme, r run, w int, short bool) []string {
 	}
 	if !short && r.Run.Schema > 0 {
 		lines = append(lines, "")
-		lines = append(lines, wrapped(t, t.Dim, format.Shell(append([]string{"boost-tui", "run"}, r.Run.Experiment.Flags()...)), w)...)
+		lines = append(lines, wrapped(t, t.Dim, format.Shell(r.Run.Command()), w)...)
 		lines = append(lines, "", t.Dim.Paint("enter live  l log  e edit in Launch"))
 	}
 	return lines
