@@ -51,7 +51,7 @@ nodes are compared with each other. --save NAME describes the machines anew; boo
 Exits 3 when a line is not ok. The looking is a run of the store: preflight.json in its folder has all that was found.`,
 		Example: "  boost-tui preflight --where slurm --nodes 4 --tp 4 --dp 4\n  boost-tui preflight --where ssh --hosts node1,node2 --tp 2 --dp 2 --save lab",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			e, err := f.experiment()
+			e, err := a.asked(&f)
 			if err != nil {
 				return err
 			}
