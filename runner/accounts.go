@@ -57,10 +57,33 @@ func (a *agent) addPart(host int, h *other) {
 	}
 }
 
+// alone makes more of a reason to end the run: where this host, which leads it, hears neither its conductor nor any other host, it is
+// the one that is lost, whatever it has taken the others for.
+func (a *agent) alone(reason string) string {
+	o := a.others
+	if o == nil || !strings.Contains(reason, unheard) || !strings.HasPrefix(reason, "host "+clean(a.hostName(), 64)) {
+		return reason
+	}
+	silent := o.server.Silent(suspicion)
+	for host := range o.hosts {
+		if host > 0 && o.hosts[host].lost == "" && !slices.Contains(silent, host) {
+			return reason
+		}
+	}
+	o.alone = "host " + a.hostName() + ", which leads the run," + hostLost + "it heard nothing of any other host, nor of boost-tui conduct, which stands over the run"
+	return o.alone
+}
+
 // lostHosts is why a run failed that lost hosts, and their names; the cause is empty where it lost none, or where they were lost
 // in an end that began for another reason.
 func (a *agent) lostHosts() (cause string, names []string) {
-	if a.others == nil || len(a.others.lost) == 0 {
+	if a.others == nil {
+		return "", nil
+	}
+	if a.others.alone != "" {
+		return a.others.alone, []string{a.hostName()}
+	}
+	if len(a.others.lost) == 0 {
 		return "", nil
 	}
 	first := a.others.lost[0]
@@ -83,8 +106,8 @@ func (a *agent) lostHosts() (cause string, names []string) {
 	switch {
 	case lost.elsewhere:
 		cause += ", though it reaches the file system: the network between it and " + a.hostName() + ", which leads the run, is broken"
-	case len(names) > 1 && len(names) == len(a.others.hosts)-1:
-		cause += "; or " + a.hostName() + ", which leads the run, is cut off from them"
+	case len(names) == len(a.others.hosts)-1 && lost.lost != control.EndedWithoutWord: // silence has two ends
+		cause += "; or " + a.hostName() + ", which leads the run, is cut off"
 	}
 	return cause, names
 }

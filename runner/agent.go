@@ -106,7 +106,7 @@ func Agent(ctx context.Context, o AgentOptions) error {
 	}
 	ctx, stop := notify(ctx)
 	defer stop()
-	life, hangUp, err := listen(a.o.Foreground, a.o.Lifeline)
+	life, hangUp, err := listen(a.o.Foreground, a.o.Lifeline, a.hostName())
 	if err != nil {
 		return a.finish(Failed, err.Error())
 	}

@@ -19,7 +19,7 @@ import (
 func (a *agent) assist(ctx context.Context) error {
 	ctx, stop := notify(ctx)
 	defer stop()
-	life, hangUp, err := listen(a.o.Foreground, a.o.Lifeline)
+	life, hangUp, err := listen(a.o.Foreground, a.o.Lifeline, a.hostName())
 	if err != nil {
 		return a.leavePart(err)
 	}

@@ -46,10 +46,7 @@ func cancelJob(ctx context.Context, s *Store, in Info, f jobFile) (Info, error) 
 	}
 }
 
-// conductGone is why a run in front ends whose conductor died: nobody would end its job with it any more.
-const conductGone = "the process that stood over its agents was killed"
-
-// endOrphan ends the job of a run in front whose conductor died.
+// endOrphan ends the job of a run in front whose conductor died: nobody would end it with the run any more.
 func (h *Handle) endOrphan() {
 	f, own := ownJob(h.Dir)
 	if in, err := h.look(); !own || err != nil || in.State.Over() {

@@ -61,7 +61,7 @@ func (a *agent) blame() string {
 
 // finish writes the result, again and again for a while when the disk is full.
 func (a *agent) finish(state State, cause string) error {
-	cause = whoTold(cause)
+	state, cause = whoTold(state, cause, a.o.Share)
 	a.note(record.EventState, string(state), cause, nil)
 	if a.events != nil {
 		a.diskTrouble(a.events.Close())

@@ -114,7 +114,7 @@ func Conduct(ctx context.Context, o ConductOptions) error {
 	defer stop()
 	c := &conduct{o: o}
 	var hangUp func()
-	if c.life, hangUp, err = listen(o.Foreground, o.Lifeline); err != nil {
+	if c.life, hangUp, err = listen(o.Foreground, o.Lifeline, here().Host); err != nil {
 		return fmt.Errorf("conduct: %w", err)
 	}
 	defer hangUp()
@@ -140,7 +140,7 @@ func (c *conduct) attempt(ctx context.Context, dir string) (next string, err err
 	if err != nil {
 		return "", c.refuse(dir, run, err)
 	}
-	j := conductJob{Job: Job{Dir: dir, Binary: c.o.Binary, Foreground: c.o.Foreground}, Run: run, Inside: c.o.Inside, Lost: c.lost, Join: c.o.Join}
+	j := conductJob{Job: Job{Dir: dir, Binary: c.o.Binary, Foreground: c.o.Foreground, Holder: heldByConduct}, Run: run, Inside: c.o.Inside, Lost: c.lost, Join: c.o.Join}
 	agents, err := c.begin(ctx, by, j)
 	if err != nil {
 		return "", c.refuse(dir, run, err)

@@ -113,5 +113,5 @@ func (f *frontWatch) gone() string {
 	if time.Since(f.at) < frontPatience {
 		return ""
 	}
-	return launcherGone
+	return fmt.Sprintf("%s%d s: it was killed or cut off", frontUnheard, int(frontPatience.Seconds()))
 }

@@ -172,7 +172,9 @@ func (r *sshRun) writeLost(lost []*sshHost) error {
 	for _, e := range exits {
 		res.Ranks = append(res.Ranks, RankExit{Rank: e.Rank, Code: e.Code, Signal: e.Signal})
 	}
-	if reason := r.ending(); reason != "" {
+	if reason := r.ending(); reason != "" && nobodysWish(reason) {
+		res.Cause = reason + "; " + res.Cause
+	} else if reason != "" {
 		res.State, res.Cause, res.Fault = Cancelled, reason+"; "+res.Cause, ""
 	}
 	err = errors.Join(err, removeReserve(r.job.Dir), completeRollup(r.job.Dir, r.job.Run.World()))

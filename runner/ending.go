@@ -70,8 +70,9 @@ func (a *agent) removed() bool {
 // signalReason says why a signal ends the run: whoever sent it may have left a request beside it.
 func (a *agent) signalReason() string { return reasonToEnd(a.dir) }
 
-// cancel ends the run because somebody wants it.
+// cancel ends the run because somebody wants it, or nobody stands over it any more.
 func (a *agent) cancel(reason string) {
+	reason = a.alone(reason)
 	if a.ending.state != "" {
 		return
 	}
@@ -82,7 +83,11 @@ func (a *agent) cancel(reason string) {
 	case directoryGone:
 		patience, until = gonePatience, time.Time{}
 	}
-	a.ending = ending{state: Cancelled, cause: reason, kill: time.After(patience), until: until}
+	state := stateFor(reason)
+	if state == Failed {
+		patience, until = killAfter, time.Time{}
+	}
+	a.ending = ending{state: state, cause: reason, kill: time.After(patience), until: until}
 	a.note(record.EventState, "cancelling", reason, nil)
 	a.tellOthers()
 	a.askLeader(reason)

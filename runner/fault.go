@@ -48,11 +48,14 @@ func faultOf(r Run, state State, cause string, exits []protocol.ExitRecord) Faul
 	case Finished, Pending, Running:
 		return NoFault
 	case Cancelled:
-		if strings.HasPrefix(cause, launcherGone) || strings.HasPrefix(cause, conductGone) || ofJob(cause) || strings.HasPrefix(cause, agentTold) || strings.HasSuffix(cause, ranksTold) {
+		if strings.HasPrefix(cause, launcherGone) || ofJob(cause) || strings.HasPrefix(cause, agentTold) || strings.HasSuffix(cause, ranksTold) {
 			return MachineFault
 		}
 		return UserFault
 	case Failed:
+		if nobodysWish(cause) {
+			return MachineFault
+		}
 		if f := faultOfJob(state, cause); f != NoFault {
 			return f
 		}

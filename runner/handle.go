@@ -213,7 +213,7 @@ func (h *Handle) settle() Info {
 		reason = &asked // by another program, and the agent did not live to say so
 	}
 	if reason != nil {
-		r.State, r.Cause = Cancelled, *reason
+		r.State, r.Cause = stateFor(*reason), *reason
 	}
 	for _, e := range exits {
 		r.Ranks = append(r.Ranks, RankExit{Rank: e.Rank, Code: e.Code, Signal: e.Signal})

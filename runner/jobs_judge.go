@@ -41,7 +41,7 @@ func (in *Info) judgeJobOver(j QueuedJob) {
 	reason, asked := cancelRequest(in.Dir)
 	switch {
 	case asked:
-		in.State, in.Cause = Cancelled, reason
+		in.State, in.Cause = stateFor(reason), reason
 	case j.State == slurm.Cancelled:
 		in.State = Cancelled
 	case j.Vanished:

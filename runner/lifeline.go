@@ -11,12 +11,9 @@ import (
 	"syscall"
 )
 
-// What the end of a lifeline without a word means.
-const launcherGone = "boost-tui run, which the run belonged to, was killed"
-
-// listen follows the lifeline of a foreground run: a line on it is a reason to cancel, its end means that
-// the program in front is gone. The channel gets at most one reason. hangUp ends the listening.
-func listen(foreground bool, line io.ReadCloser) (life <-chan string, hangUp func(), err error) {
+// listen follows the lifeline of a foreground run: a line on it is a reason to end the run, its end means that
+// whoever holds it is gone. The channel gets at most one reason. hangUp ends the listening. host is what records call this one.
+func listen(foreground bool, line io.ReadCloser, host string) (life <-chan string, hangUp func(), err error) {
 	if !foreground {
 		return nil, func() {}, nil
 	}
@@ -37,7 +34,7 @@ func listen(foreground bool, line io.ReadCloser) (life <-chan string, hangUp fun
 		}
 		reason := clean(strings.TrimSpace(text), 200)
 		if reason == "" {
-			reason = launcherGone
+			reason = lifelineEnded(host)
 		}
 		said <- reason
 	}()

@@ -38,8 +38,9 @@ type others struct {
 	hosts  []other // by number; the first is this one and stays empty
 	// suspects are those that were silent when the first thing failed.
 	suspects []int
-	lost     []int // in the order noticed
-	named    int   // hosts that have said who they are
+	lost     []int  // in the order noticed
+	alone    string // why it is this host that is lost; empty: it is not
+	named    int    // hosts that have said who they are
 	limit    time.Time
 	looked   time.Time
 	written  time.Time     // hosts.json, most recently

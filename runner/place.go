@@ -25,6 +25,7 @@ type Job struct {
 	Dir        string // of the run, absolute
 	Binary     string // absolute, at the place
 	Foreground bool   // the run ends with the program that launched it
+	Holder     string // who holds the lifeline of a foreground run; empty: the program in front
 }
 
 // Agents are the started agents of one run.
@@ -97,6 +98,10 @@ func startChild(j Job, cmd *exec.Cmd) (*localAgent, error) {
 		}
 		defer r.Close()
 		cmd.Stdin, a.lifeline = r, w
+		if cmd.Env == nil {
+			cmd.Env = os.Environ()
+		}
+		cmd.Env = append(cmd.Env, envLifeline+"="+j.Holder) // the last one counts
 	}
 	if err := cmd.Start(); err != nil {
 		if a.lifeline != nil {

@@ -118,7 +118,7 @@ func (g *guard) start() error {
 	if err != nil {
 		return err
 	}
-	j := Job{Dir: g.o.Folder, Binary: binary, Foreground: g.o.Foreground}
+	j := Job{Dir: g.o.Folder, Binary: binary, Foreground: g.o.Foreground, Holder: heldByGuard}
 	share := g.o.share()
 	share.Peer = g.o.Peer
 	if g.agent, err = startAgent(j, nil, share.args()...); err != nil {
@@ -173,7 +173,11 @@ func (g *guard) look(now time.Time) {
 		}
 	}
 	if g.o.Foreground && g.lease.ended(now) {
-		g.end(now, launcherGone)
+		reason := conductUnheard(g.o.Name, now.Sub(g.lease.seen))
+		if g.lease.gone {
+			reason = conductGone
+		}
+		g.end(now, reason)
 	}
 }
 

@@ -137,11 +137,14 @@ func TestDeadConduct(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		in, err := h.Wait(t.Context())
-		if err != nil || in.State != Cancelled {
-			t.Errorf("%s: %s, %v", in.State, in.Cause, err)
+		state, cause, fault := Failed, conductGone, MachineFault
+		if detach {
+			state, cause, fault = Cancelled, "enough", UserFault
 		}
-		t.Log(in.Cause, in.Fault)
+		in, err := h.Wait(t.Context())
+		if err != nil || in.State != state || in.Cause != cause || in.Fault != fault {
+			t.Errorf("%s: %s (%s), %v", in.State, in.Cause, in.Fault, err)
+		}
 		gone(t, h.Dir, 5*time.Second)
 	}
 }

@@ -239,7 +239,7 @@ func TestFront(t *testing.T) {
 		t.Error("it has not been waited for")
 	}
 	f.at = time.Now().Add(-frontPatience - time.Second)
-	if f.gone() != launcherGone {
+	if reason := f.gone(); !strings.HasPrefix(reason, frontUnheard) || stateFor(reason) != Failed {
 		t.Error("it is not missed")
 	}
 	newFront("").beat(dir)

@@ -115,7 +115,7 @@ func (in *Info) judgeAbandoned(why string) {
 		in.Err = join(in.Err, err)
 	}
 	if reason, asked := cancelRequest(in.Dir); asked {
-		in.State, in.Cause = Cancelled, reason+"; "+why
+		in.State, in.Cause = stateFor(reason), reason+"; "+why
 		return
 	}
 	if in.judgeJob(&why, time.Now()) {

@@ -63,7 +63,9 @@ func (a *agent) writeSuccession() error {
 	}
 	r := Result{State: Failed, Fault: MachineFault, Cause: "host " + leader + ", which leads the run," + hostLost + a.lostLeader,
 		Started: a.started, Ended: wallNow(), Ranks: slices.Clone(a.results), Lost: []string{leader}}
-	if reason, asked := cancelRequest(a.dir); asked {
+	if reason, asked := cancelRequest(a.dir); asked && nobodysWish(reason) {
+		r.Cause = reason + "; " + r.Cause
+	} else if asked {
 		r.State, r.Fault, r.Cause = Cancelled, UserFault, reason+"; "+r.Cause
 	}
 	for host := 1; host < a.o.Share.Hosts; host++ {

@@ -167,7 +167,7 @@ func (j Job) Ended(restarts int) Job {
 	case j.State != Completing:
 	case j.Limit > 0 && j.Ran >= j.Limit-limitSlack:
 		j.State = Timeout
-	case j.Reason == "NodeFail":
+	case j.Reason == "NodeFail" || j.Reason == "NodeDown":
 		j.State = NodeFail
 	case j.Exit.Code > 0 || j.Exit.Signal > 0 && j.Exit.Signal != int(syscall.SIGTERM):
 		j.State = Failed
@@ -184,7 +184,7 @@ func (j Job) Ending() string {
 	}
 	text := map[State]string{
 		Completed: "ended by itself", Cancelled: "was cancelled (scancel)", Timeout: "reached its time limit" + j.limitWords(),
-		NodeFail: "lost a node", Requeued: "was put back into the queue (scontrol requeue, or a node failed)", Preempted: "was preempted: another job needed its nodes",
+		NodeFail: "lost a node: Slurm does not reach it any more", Requeued: "was put back into the queue (scontrol requeue, or a node failed)", Preempted: "was preempted: another job needed its nodes",
 		OutOfMemory: "used more memory than it had asked for", "BOOT_FAIL": "ended: its nodes did not start",
 		"DEADLINE": "reached its deadline", "REVOKED": "was taken over by another cluster", Failed: "failed",
 	}[j.State]

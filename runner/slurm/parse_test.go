@@ -3,6 +3,7 @@ package slurm
 import (
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -118,6 +119,7 @@ func TestEnded(t *testing.T) {
 		"preempted":  {Job{State: Running, Preempted: true}, Preempted},
 		"cut short":  {Job{State: Timeout, Preempted: true}, Preempted},
 		"node":       {Job{State: Completing, Limit: time.Hour, Reason: "NodeFail"}, NodeFail},
+		"node down":  {Job{State: Completing, Limit: time.Hour, Reason: "NodeDown", Exit: Exit{Code: 1, Known: true}}, NodeFail},
 		"over":       {Job{State: Completed, Preempted: true}, Completed},
 		"waits anew": {Job{State: Pending, Restarts: 1}, Requeued},
 	} {
@@ -323,5 +325,13 @@ func TestArguments(t *testing.T) {
 		if bad.Check() == nil {
 			t.Errorf("%.80s passes", bad.Account+bad.Partition+bad.Time+bad.QOS)
 		}
+	}
+}
+
+func TestParseDown(t *testing.T) {
+	out := "NodeName=n1 Arch=x86_64 CPUAlloc=2 State=IDLE ThreadsPerCore=1 Reason=x State=DOWN\n" +
+		"NodeName=n2 Arch=x86_64 State=DOWN+NOT_RESPONDING ThreadsPerCore=1\nNodeName=n3 State=MIXED* x\nNodeName=n4 State=DOWN* x\nNodeName=n5\nrubbish\n"
+	if got := parseDown(out); !slices.Equal(got, []string{"n2", "n3", "n4"}) {
+		t.Errorf("%q", got)
 	}
 }
