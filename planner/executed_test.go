@@ -147,12 +147,16 @@ func agree(t *testing.T, words string, open func(*testing.T, int) []kernels.Devi
 		t.Errorf("%q: planned %d calls, %d transfers, %d and %d bytes; a rank of stage %d did %d, %d, %d and %d", words,
 			p.Collectives, p.Transfers, p.StepBytes, p.WireBytes, p.Stage, c.collectives, c.transfers, c.payload, c.wire)
 	}
-	total := int64(0)
+	total, most := int64(0), int64(0)
 	for _, o := range ran {
+		most = max(most, o.payload)
 		total += o.allocated * int64(e.Parallel.TP*e.Parallel.DP)
 		if o.allocated > c.allocated {
 			t.Errorf("%q: stage %d is said to need most", words, p.Stage)
 		}
+	}
+	if p.MostBytes != most && (p.Exact == nil || e.Train.Steps < p.Exact.Every) {
+		t.Errorf("%q: planned %d bytes of the rank that communicates most, it did %d", words, p.MostBytes, most)
 	}
 	if p.Memory.Total != c.allocated || p.NeedBytes != total {
 		t.Errorf("%q: planned %d bytes of a rank and %d of all, allocated %d and %d", words, p.Memory.Total, p.NeedBytes, c.allocated, total)

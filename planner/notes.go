@@ -21,6 +21,9 @@ func notes(e experiment.Experiment, p *Plan) []string {
 		stage := model.Stage{Index: p.Stage, Count: pp}
 		say("Of the %d stages it is number %d, whose ranks need most memory: it keeps up to %d micro-batches in flight.", pp, p.Stage+1, stage.InFlight(e.Step.Accumulate))
 	}
+	if p.MostBytes != p.StepBytes {
+		say("Over a run's steps the rank that communicates most moves %s per step, which is what a run reports.", experiment.FormatBytes(p.MostBytes))
+	}
 	if e.Parallel.Zero > 0 {
 		say("Optimizer state is sliced over dp (ZeRO-1): gradients are reduced to slices, and the weights gathered again.")
 	}

@@ -29,6 +29,7 @@ type Plan struct {
 	Collectives       int64    `json:"collectives_per_step"` // group calls of one rank
 	Transfers         int64    `json:"transfers_per_step"`   // sends to other stages of one rank
 	StepBytes         int64    `json:"comm_bytes_per_step"`  // payload of one rank, statistics included
+	MostBytes         int64    `json:"comm_bytes_most"`      // payload per step, over all steps of a run, of the rank of any stage that communicates most: what a run reports
 	WireBytes         int64    `json:"wire_bytes_per_step"`  // what a ring sends from one rank
 	Exact             *Cycle   `json:"exact_step,omitempty"` // loro: what comes on top of a step once in a while
 	TokensPerStep     int64    `json:"tokens_per_step"`      // over all ranks
@@ -124,6 +125,9 @@ func New(e experiment.Experiment, m Machine) (*Plan, error) {
 	r.totals(p, price)
 	if r.exact.Every > 0 {
 		p.Exact = &r.exact
+	}
+	if err := p.busiest(cfg, e, price, r); err != nil {
+		return nil, fmt.Errorf("plan %s %s under %s: %w", e.Model.Size, e.Model.Variant, e.Parallel.Scheme, err)
 	}
 	p.Notes = notes(e, p)
 	return p, nil

@@ -80,7 +80,7 @@ type Predicted struct {
 	StepSeconds      float64 `json:"step_s,omitempty"`
 	CommSeconds      float64 `json:"comm_s,omitempty"`
 	MemBytes         int64   `json:"mem_b,omitempty"`               // per rank
-	CommBytesPerStep int64   `json:"comm_bytes_per_step,omitempty"` // payload per rank
+	CommBytesPerStep int64   `json:"comm_bytes_per_step,omitempty"` // payload of the rank with the most, the mean of all steps
 	FLOPs            float64 `json:"flops,omitempty"`               // per step
 	Parameters       int64   `json:"parameters,omitempty"`
 	MachineBytes     int64   `json:"machine_b,omitempty"` // memory of the machine that it was planned for

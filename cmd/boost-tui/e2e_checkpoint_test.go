@@ -46,7 +46,9 @@ func TestResumeEndToEnd(t *testing.T) {
 	if got, want := strings.Join(p.view(filepath.Join(p.runs, second.ID)).Command, " "), "boost-tui run --tp 1 --resume "+resumes; got != want {
 		t.Errorf("show gives %s, want %s", got, want)
 	}
-	var plan struct{ Experiment struct{ Step struct{ Seq int } } }
+	var plan struct {
+		Experiment struct{ Step struct{ Seq int } }
+	}
 	oneJSON(t, p.want(0, "plan", "--resume", first.ID, "--json").stdout, &plan)
 	if got := plan.Experiment.Step.Seq; got != 32 {
 		t.Errorf("plan --resume plans seq %d, the checkpoint's is 32", got)

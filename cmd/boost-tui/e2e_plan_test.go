@@ -24,6 +24,22 @@ func TestCountedEqualsPlanned(t *testing.T) {
 	}
 }
 
+// What show calls planned is what the run reports, also where stages differ and where some steps are exact.
+func TestReportedEqualsPlanned(t *testing.T) {
+	p := newProgram(t)
+	for _, keys := range [][]string{
+		{"--pp", "2", "--accumulate", "2"},
+		{"--pp", "2", "--accumulate", "2", "--variant", "loro", "--loro-every", "60", "--dp", "2", "--zero", "1"},
+	} {
+		var run runResult
+		oneJSON(t, p.want(exitOK, append([]string{"run", "--layers", "2", "--seq", "32", "--micro-batch", "2", "--steps", "6", "--json"}, keys...)...).stdout, &run)
+		planned := p.view(run.Dir).Predicted.CommBytesPerStep
+		if run.CommBytesPerStep == nil || *run.CommBytesPerStep != planned {
+			t.Errorf("%v: planned %d bytes, the run reports %+v", keys, planned, run.Summary)
+		}
+	}
+}
+
 // A test that leaves runs going, as one that fails does, leaves no processes.
 func TestLeftRunsAreSwept(t *testing.T) {
 	var runs string

@@ -99,7 +99,7 @@ func (a *app) printShow(v showView) error {
 		line("ended", v.Ended.Local().Format(time.DateTime)+", after "+format.Duration(v.Ended.Sub(v.began)))
 	}
 	if p := v.Predicted; p != nil {
-		line("planned", fmt.Sprintf("%s parameters, %s per rank, %s communicated per step",
+		line("planned", fmt.Sprintf("%s parameters, %s per rank, %s communicated per step by the rank with the most",
 			format.SI(float64(p.Parameters)), format.Bytes(p.MemBytes), format.Bytes(p.CommBytesPerStep)))
 	}
 	line("blas", v.Versions.BLAS)
