@@ -103,6 +103,9 @@ func (p *pipe) Write(data []byte) (int, error) {
 	return n, err
 }
 
+// WriteString is Write: that of the file would not know of readers who leave.
+func (p *pipe) WriteString(text string) (int, error) { return p.Write([]byte(text)) }
+
 // readerLeft reports whether nobody reads stdout any more: what goes on only to be read can end.
 func (a *app) readerLeft() bool {
 	p, ok := a.out.(*pipe)
