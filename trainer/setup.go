@@ -80,6 +80,7 @@ type training struct {
 	tokens  []int32
 	out     *telemetry
 	ratios  *ratios // nil: none are measured
+	leftOut int     // updates that were not made, of this run's steps
 	done    int     // the last step of the run that this one resumes; 0: it begins at the beginning
 }
 

@@ -88,6 +88,9 @@ func (s spec) write(t testing.TB, root string) string {
 			if s.flags != nil {
 				l.Flags = s.flags(i + 1)
 			}
+			if l.Flags&record.NonFinite != 0 {
+				l.Loss = math.NaN()
+			}
 			ok(t, w.Step(&l))
 		}
 		ok(t, w.Close())

@@ -25,8 +25,9 @@ type measured struct {
 	skip       stats.Skipped
 	kept       []float64 // seconds of each kept step, slowest rank
 	keptSteps  []int64   // their numbers
-	lossFirst  float64
-	losses     []float64 // the last 20
+	lossFirst  float64 // NaN: unknown, or not finite
+	losses     []float64 // the last 20; NaN: not finite
+	leftOut    int       // steps whose update was not made
 	sums       parts     // over the kept steps
 	mean       parts
 	wallMean   float64 // over kept steps and ranks, seconds
@@ -147,7 +148,7 @@ func rollupIsWhole(dir string, ranks []int) (bool, error) {
 func (m *measured) look(r *record.RollupStep, walls *[]float64, flags *[]record.Flags) {
 	if r.Ranks > m.ranks {
 		m.ranks = r.Ranks
-		*walls, *flags, m.steps, m.losses, m.lossFirst = (*walls)[:0], (*flags)[:0], 0, m.losses[:0], math.NaN()
+		*walls, *flags, m.steps, m.leftOut, m.losses, m.lossFirst = (*walls)[:0], (*flags)[:0], 0, 0, m.losses[:0], math.NaN()
 	}
 	m.peakBytes = max(m.peakBytes, r.MemBytes)
 	if r.TSNanos > 0 {
@@ -164,10 +165,14 @@ func (m *measured) look(r *record.RollupStep, walls *[]float64, flags *[]record.
 	if r.WallMaxNanos >= 0 {
 		*walls, *flags = append(*walls, float64(r.WallMaxNanos)/1e9), append(*flags, r.Flags)
 	}
-	if math.IsNaN(r.Loss) {
+	broken := r.Flags&record.NonFinite != 0
+	if broken {
+		m.leftOut++
+	}
+	if math.IsNaN(r.Loss) && !broken {
 		return
 	}
-	if len(m.losses) == 0 && math.IsNaN(m.lossFirst) {
+	if len(m.losses) == 0 {
 		m.lossFirst = r.Loss
 	}
 	const last = 20
