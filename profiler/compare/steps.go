@@ -25,7 +25,7 @@ type measured struct {
 	skip       stats.Skipped
 	kept       []float64 // seconds of each kept step, slowest rank
 	keptSteps  []int64   // their numbers
-	lossFirst  float64 // NaN: unknown, or not finite
+	lossFirst  float64   // NaN: unknown, or not finite
 	losses     []float64 // the last 20; NaN: not finite
 	leftOut    int       // steps whose update was not made
 	sums       parts     // over the kept steps

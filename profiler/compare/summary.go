@@ -34,7 +34,7 @@ type Summary struct {
 	TP               int        `json:"tp,omitempty"`
 	EmulatedLink     string     `json:"emulated_link,omitempty"` // that messages were slowed down to: its times are marked wherever they are shown
 	Ranks            int        `json:"ranks,omitempty"`
-	Steps            int        `json:"steps"` // that every rank completed
+	Steps            int        `json:"steps"`                    // that every rank completed
 	StepsLeftOut     int        `json:"steps_left_out,omitempty"` // of them: their loss or gradient norm was not finite, and no update was made
 	LossFirst        *float64   `json:"loss_first,omitempty"`
 	LossLast         *float64   `json:"loss_last"` // of the last step: null where that is not finite
