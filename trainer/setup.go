@@ -167,7 +167,7 @@ func (r *rank) introduce() {
 	r.logf("%s (%s), %d threads, %v; at %s of tp %d, dp %d, pp %d; %s %s, %s", info.Backend, info.Name, info.Threads, info.Libraries,
 		at, e.Parallel.TP, e.Parallel.DP, e.Parallel.PP, e.Model.Variant, e.Parallel.Scheme, e.Step.DType)
 	if r.spec.Rank == 0 {
-		r.logf("data: %s, %d tokens in %d files", r.data.all.Name(), r.data.all.Tokens(), r.data.all.Files())
+		r.logf("data: %s, %d tokens in %d files, as %s", r.data.all.Name(), r.data.all.Tokens(), r.data.all.Files(), r.data.all.Types())
 	}
 }
 
