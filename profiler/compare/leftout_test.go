@@ -2,6 +2,8 @@ package compare
 
 import (
 	"encoding/json"
+	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -35,5 +37,17 @@ func TestStepsLeftOut(t *testing.T) {
 	ok(t, err)
 	if notes := strings.Join(table.Notes(), "\n"); !strings.Contains(notes, "broken left out 11 of 12 updates") {
 		t.Errorf("%s", notes)
+	}
+}
+
+// TestPipelineWait is known where every step knows it, and absent where there are no stages.
+func TestPipelineWait(t *testing.T) {
+	root := t.TempDir()
+	for _, bubble := range []int64{0, 400} {
+		s, err := Summarize(spec{id: fmt.Sprint("run", bubble), variant: "full", scheme: "full-rank", steps: 12, wallNanos: 1e8, bubble: bubble}.write(t, root))
+		ok(t, err)
+		if got := s.Breakdown.PipelineWait; (got != nil) != (bubble > 0) || got != nil && math.Abs(*got-400e-9) > 1e-12 {
+			t.Errorf("%d ns: %v", bubble, got)
+		}
 	}
 }

@@ -16,6 +16,7 @@ type Breakdown struct {
 	Comm         *float64 `json:"comm,omitempty"`
 	CommExposed  *float64 `json:"comm_exposed,omitempty"`
 	CommWait     *float64 `json:"comm_wait,omitempty"`
+	PipelineWait *float64 `json:"pipeline_wait,omitempty"` // part of comm_exposed and comm_wait: waiting for another stage while nothing else runs
 	CommTransfer *float64 `json:"comm_transfer,omitempty"`
 	Overlap      *float64 `json:"overlap,omitempty"` // of compute and communication, a part of both
 	Memory       *float64 `json:"memory,omitempty"`
@@ -186,6 +187,7 @@ func (m *measured) breakdown() *Breakdown {
 	if !math.IsNaN(m.mean.wait) {
 		b.CommWait, b.CommTransfer = known(m.mean.wait), known(m.mean.comm-m.mean.wait)
 	}
+	b.PipelineWait = known(m.mean.bubble)
 	return b
 }
 
