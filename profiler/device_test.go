@@ -25,7 +25,7 @@ func (r *run) oneStep() {
 	r.do(0, kernels.Optimizer, "update", "adamw", gemm(7))
 }
 
-var oneStepTimes = StepTimes{WallNanos: 322, ComputeNanos: 227, CommNanos: 100, ExposedNanos: 80, OverlapNanos: 20, WaitNanos: 15,
+var oneStepTimes = StepTimes{WallNanos: 322, ComputeNanos: 227, CommNanos: 100, ExposedNanos: 80, OverlapNanos: 20, WaitNanos: 15, BubbleNanos: record.Unknown,
 	MemNanos: 10, IdleNanos: 5, ForwardNanos: 140, BackwardNanos: 100, OptimizerNanos: 67, DataNanos: 15, Collectives: 2, CommBytes: 400}
 
 func TestStepTimes(t *testing.T) {
@@ -119,8 +119,20 @@ func TestBreakdownOfAnySpans(t *testing.T) {
 		var spans []Span
 		const lo, hi = 20, 120
 		var picture [3][hi]bool
+		var stage, moves [hi]bool // waiting for a stage, and communication but for that
+		transfers := false
 		for range rng.IntN(12) {
 			s := Span{StartNanos: rng.Int64N(140), DurNanos: rng.Int64N(40), Class: kernels.Class(rng.IntN(3)), Stream: 1}
+			from := s.StartNanos
+			if s.Class == kernels.Communication {
+				s.WaitNanos = rng.Int64N(s.DurNanos + 1)
+				if s.Group = []string{"tp", "pp 0>1", "pp 1>0"}[rng.IntN(3)]; s.Group != "tp" {
+					transfers, from = true, s.StartNanos+s.WaitNanos
+				}
+				for x := max(lo, s.StartNanos); x < min(hi, s.EndNanos()); x++ {
+					stage[x], moves[x] = stage[x] || x < from, moves[x] || x >= from
+				}
+			}
 			spans = append(spans, s)
 			for x := max(lo, s.StartNanos); x < min(hi, s.EndNanos()); x++ {
 				picture[s.Class][x] = true
@@ -129,6 +141,9 @@ func TestBreakdownOfAnySpans(t *testing.T) {
 		want := StepTimes{}
 		for x := lo; x < hi; x++ {
 			comp, comm, mem := picture[0][x], picture[1][x], picture[2][x]
+			if stage[x] && !comp && !mem && !moves[x] {
+				want.BubbleNanos++
+			}
 			switch {
 			case comp && comm:
 				want.OverlapNanos++
@@ -143,9 +158,13 @@ func TestBreakdownOfAnySpans(t *testing.T) {
 				want.IdleNanos++
 			}
 		}
+		if !transfers {
+			want.BubbleNanos = record.Unknown
+		}
 		got, err := Breakdown(lo, hi, spans)
 		if err != nil || got.ComputeNanos != want.ComputeNanos || got.OverlapNanos != want.OverlapNanos ||
-			got.ExposedNanos != want.ExposedNanos || got.MemNanos != want.MemNanos || got.IdleNanos != want.IdleNanos {
+			got.ExposedNanos != want.ExposedNanos || got.MemNanos != want.MemNanos || got.IdleNanos != want.IdleNanos ||
+			got.BubbleNanos != want.BubbleNanos || got.BubbleNanos > min(got.WaitNanos, got.ExposedNanos) {
 			t.Fatalf("%+v\ngot  %+v, %v\nwant %+v", spans, got, err, want)
 		}
 	}

@@ -15,13 +15,16 @@ type Span = record.Span
 // end of the previous step's optimiser to the end of this one's. Wall = Compute + Exposed + Mem +
 // Idle exactly; Comm = Exposed + Overlap; Wait is a part of Comm.
 type StepTimes struct {
-	EndNanos       int64 // Unix time of the window's end
-	WallNanos      int64
-	ComputeNanos   int64 // union of compute over the streams
-	CommNanos      int64 // union of communication
-	ExposedNanos   int64 // communication with no compute beside it
-	OverlapNanos   int64 // communication with compute beside it
-	WaitNanos      int64 // union of the waits for peers; record.Unknown when a collective's is
+	EndNanos     int64 // Unix time of the window's end
+	WallNanos    int64
+	ComputeNanos int64 // union of compute over the streams
+	CommNanos    int64 // union of communication
+	ExposedNanos int64 // communication with no compute beside it
+	OverlapNanos int64 // communication with compute beside it
+	WaitNanos    int64 // union of the waits for peers; record.Unknown when a collective's is
+	// BubbleNanos is the part of Exposed and Wait in which transfers between stages wait for the other stage and nothing else runs; record.Unknown: there
+	// are none, or a wait is unknown.
+	BubbleNanos    int64
 	MemNanos       int64 // memory operations with neither of the others beside them
 	IdleNanos      int64
 	ForwardNanos   int64 // by phase on the compute stream, waits included; record.Unknown: no such phase
@@ -38,6 +41,7 @@ func (t *StepTimes) Fill(l *record.StepLine) {
 	l.ComputeNanos, l.CommNanos, l.ExposedNanos, l.OverlapNanos = t.ComputeNanos, t.CommNanos, t.ExposedNanos, t.OverlapNanos
 	l.WaitNanos, l.MemNanos, l.IdleNanos = t.WaitNanos, t.MemNanos, t.IdleNanos
 	l.ForwardNanos, l.BackwardNanos, l.OptimizerNanos, l.DataNanos = t.ForwardNanos, t.BackwardNanos, t.OptimizerNanos, t.DataNanos
+	l.BubbleNanos = t.BubbleNanos
 	l.Collectives, l.CommBytes = int64(t.Collectives), t.CommBytes
 }
 
@@ -53,19 +57,29 @@ func Breakdown(from, to int64, spans []Span) (StepTimes, error) {
 type summer struct {
 	class [3][]interval.Interval
 	wait  []interval.Interval
-	all   []interval.Interval
-	past  []pastSpan
+	stage []interval.Interval // waits of transfers between stages
+	moves []interval.Interval // communication but for those
+	// transfers: there are some between stages.
+	transfers bool
+	all       []interval.Interval
+	past      []pastSpan
 }
 
 type pastSpan struct {
-	class kernels.Class
-	at    interval.Interval
-	wait  bool
+	at   interval.Interval
+	kind int
 }
+
+// Kinds of stretches beside the classes of spans.
+const (
+	waits = int(kernels.Memory) + 1 + iota
+	waitsForStage
+	moves
+)
 
 func (s *summer) sum(w interval.Interval, spans []Span) (StepTimes, error) {
 	t := StepTimes{EndNanos: w.Hi, WallNanos: w.Hi - w.Lo,
-		ForwardNanos: record.Unknown, BackwardNanos: record.Unknown, OptimizerNanos: record.Unknown, DataNanos: record.Unknown}
+		ForwardNanos: record.Unknown, BackwardNanos: record.Unknown, OptimizerNanos: record.Unknown, DataNanos: record.Unknown, BubbleNanos: record.Unknown}
 	waitKnown := s.collect(w, spans, &t)
 	s.phases(w, spans, &t)
 
@@ -85,6 +99,8 @@ func (s *summer) sum(w interval.Interval, spans []Span) (StepTimes, error) {
 	t.WaitNanos = interval.Length(interval.Union(s.wait))
 	if !waitKnown {
 		t.WaitNanos = record.Unknown
+	} else if s.transfers {
+		t.BubbleNanos = s.bubble(comp)
 	}
 	if parts := t.ComputeNanos + t.ExposedNanos + t.MemNanos + t.IdleNanos; parts != t.WallNanos || t.IdleNanos < 0 || t.MemNanos < 0 {
 		return t, fmt.Errorf("breakdown of a step: parts sum to %d ns, the step took %d ns", parts, t.WallNanos)
@@ -92,12 +108,21 @@ func (s *summer) sum(w interval.Interval, spans []Span) (StepTimes, error) {
 	return t, nil
 }
 
+// bubble is how long transfers waited for another stage while nothing else ran, given the union of compute. A transfer that is asked for early waits beside
+// other work: that is no bubble.
+func (s *summer) bubble(comp []interval.Interval) int64 {
+	stage := interval.Union(s.stage)
+	s.all = append(append(append(s.all[:0], comp...), s.class[kernels.Memory]...), s.moves...)
+	return interval.Length(stage) - interval.Overlap(stage, interval.Union(s.all))
+}
+
 // collect sorts the spans, clipped to the window, by class. It reports whether every wait is known.
 func (s *summer) collect(w interval.Interval, spans []Span, t *StepTimes) bool {
 	for i := range s.class {
 		s.class[i] = s.class[i][:0]
 	}
-	s.wait = s.wait[:0]
+	s.transfers = false
+	s.wait, s.stage, s.moves = s.wait[:0], s.stage[:0], s.moves[:0]
 	old := s.past
 	s.past = s.past[:0]
 	for _, p := range old {
@@ -107,7 +132,7 @@ func (s *summer) collect(w interval.Interval, spans []Span, t *StepTimes) bool {
 	for i := range spans {
 		sp := &spans[i]
 		class := min(sp.Class, kernels.Memory)
-		s.add(w, pastSpan{class: class, at: interval.Interval{Lo: sp.StartNanos, Hi: sp.EndNanos()}})
+		s.add(w, pastSpan{interval.Interval{Lo: sp.StartNanos, Hi: sp.EndNanos()}, int(class)})
 		if class != kernels.Communication {
 			continue
 		}
@@ -119,18 +144,31 @@ func (s *summer) collect(w interval.Interval, spans []Span, t *StepTimes) bool {
 			known = false
 			continue
 		}
+		from := sp.StartNanos
 		wait := min(sp.WaitNanos, sp.DurNanos)
-		s.add(w, pastSpan{class: class, at: interval.Interval{Lo: sp.StartNanos, Hi: sp.StartNanos + wait}, wait: true})
+		waiting := interval.Interval{Lo: sp.StartNanos, Hi: sp.StartNanos + wait}
+		s.add(w, pastSpan{waiting, waits})
+		if record.FlowOf(sp.Group).Transfer() {
+			s.transfers = true
+			s.add(w, pastSpan{waiting, waitsForStage})
+			from = waiting.Hi
+		}
+		s.add(w, pastSpan{interval.Interval{Lo: from, Hi: sp.EndNanos()}, moves})
 	}
 	return known
 }
 
 func (s *summer) add(w interval.Interval, p pastSpan) {
 	if part, ok := p.at.Clip(w); ok {
-		if p.wait {
+		switch p.kind {
+		case waits:
 			s.wait = append(s.wait, part)
-		} else {
-			s.class[p.class] = append(s.class[p.class], part)
+		case waitsForStage:
+			s.stage = append(s.stage, part)
+		case moves:
+			s.moves = append(s.moves, part)
+		default:
+			s.class[p.kind] = append(s.class[p.kind], part)
 		}
 	}
 	if p.at.Hi > w.Hi {

@@ -2,9 +2,7 @@ package trainer
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"boost-tui/internal/wallclock"
@@ -39,9 +37,11 @@ func (r *rank) evaluate(ctx context.Context, t *training) error {
 	v := record.Evaluation{Step: t.done, Loss: sum / float64(e.Train.EvalBatches), Tokens: int64(e.Train.EvalBatches) * e.TokensPerStep(),
 		Seconds: time.Since(began).Seconds()}
 	r.logf("evaluation after step %d: loss %.4f, perplexity %.3f, of %d tokens", v.Step, v.Loss, v.Perplexity(), v.Tokens)
-	if math.IsNaN(v.Loss) || math.IsInf(v.Loss, 0) {
-		return errors.Join(r.event(&record.EventLine{Kind: record.EventAlert, TSNanos: wallclock.UnixNano(), Code: "nonfinite",
-			Msg: fmt.Sprintf("the evaluation after step %d gives a loss of %v", v.Step, v.Loss)}))
+	if notFinite(v.Loss) {
+		if err := r.event(&record.EventLine{Kind: record.EventAlert, TSNanos: wallclock.UnixNano(), Code: "nonfinite",
+			Msg: fmt.Sprintf("the evaluation after step %d gives a loss of %v", v.Step, v.Loss)}); err != nil {
+			return err
+		}
 	}
 	return r.event(v.Event(wallclock.Now()))
 }

@@ -23,7 +23,12 @@ func (r *rank) initialize(ctx context.Context, d *model.Decoder) (err error) {
 	if err != nil {
 		return fmt.Errorf("init-from: %w", err)
 	}
-	defer func() { err = errors.Join(err, src.Close()) }()
+	defer func() {
+		if c, ok := src.(*weights.Checkpoint); ok {
+			err = hintBefore(err, "init-from", c.Checkpoint)
+		}
+		err = errors.Join(err, src.Close())
+	}()
 	if err := weights.Check(src, e); err != nil {
 		return fmt.Errorf("init-from %s: %w", e.Train.InitFrom, err)
 	}

@@ -2,6 +2,7 @@ package trainer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -25,14 +26,14 @@ func sampled(step int) bool {
 // agree on when one is told to stop. However it ends in good order, it leaves a checkpoint.
 func (r *rank) loop(ctx context.Context, t *training) error {
 	r.enter()
-	last := lastStep(r.spec.Experiment.Train)
+	last, from := lastStep(r.spec.Experiment.Train), t.done
 	for step := t.done + 1; step <= last; step++ {
 		stop, err := r.stopBefore(ctx, step)
 		if err != nil {
 			return err
 		}
 		if stop {
-			return r.leave(ctx, t)
+			return errors.Join(r.tellLeftOut(t, from), r.leave(ctx, t))
 		}
 		if err := r.one(ctx, t, step); err != nil {
 			if r.overtaken(step) {
@@ -50,7 +51,7 @@ func (r *rank) loop(ctx context.Context, t *training) error {
 			}
 		}
 	}
-	if err := r.finalSave(ctx, t); err != nil {
+	if err := errors.Join(r.tellLeftOut(t, from), r.finalSave(ctx, t)); err != nil {
 		return err
 	}
 	// Nobody leaves before all are done: a peer may still be reading this rank's memory.

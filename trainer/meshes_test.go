@@ -95,3 +95,22 @@ func TestMeshesAgree(t *testing.T) {
 	}
 	t.Logf("worst: %.1e", worst)
 }
+
+// TestStagesWaitForEachOther: what a stage waits for another is told apart from the rest of communication, and only where there are stages.
+func TestStagesWaitForEachOther(t *testing.T) {
+	for _, set := range []map[string]string{{"pp": "2"}, {"tp": "2"}} {
+		j := (&job{cpu: true, e: small(t, set)}).run(t).ok(t)
+		sum := int64(0)
+		for rank := range 2 {
+			for _, l := range lines(t, j.dir, rank) {
+				if staged := set["pp"] != ""; (l.BubbleNanos >= 0) != staged || l.BubbleNanos > min(l.WaitNanos, l.ExposedNanos) {
+					t.Errorf("%v: rank %d: %+v", set, rank, l)
+				}
+				sum += max(0, l.BubbleNanos)
+			}
+		}
+		if set["pp"] != "" && sum == 0 {
+			t.Errorf("%v: no stage waits for the other", set)
+		}
+	}
+}

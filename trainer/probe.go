@@ -52,6 +52,7 @@ func (r *rank) nonFinite(ctx context.Context, t *training, in step.Input, res st
 	e := r.spec.Experiment.Train
 	found := fmt.Sprintf("the %s of step %d is %v", what, in.Index, v)
 	if e.OnNonFinite == experiment.NonFiniteGoOn {
+		t.leftOut++
 		if r.spec.Rank == 0 {
 			r.logf("%s; its update is left out", found)
 			return r.event(&record.EventLine{Kind: record.EventAlert, TSNanos: wallclock.UnixNano(), Code: "nonfinite", Msg: found + "; its update was left out",
@@ -73,6 +74,17 @@ func (r *rank) nonFinite(ctx context.Context, t *training, in step.Input, res st
 		}
 	}
 	return fmt.Errorf("%s; %s", found, advice)
+}
+
+// tellLeftOut sums up at the end how many updates were left out: the last loss alone does not show it.
+func (r *rank) tellLeftOut(t *training, from int) error {
+	if t.leftOut == 0 || r.spec.Rank > 0 {
+		return nil
+	}
+	msg := fmt.Sprintf("%d of %d updates were left out: loss or gradient norm was not finite", t.leftOut, t.done-from)
+	r.logf("%s", msg)
+	return r.event(&record.EventLine{Kind: record.EventAlert, TSNanos: wallclock.UnixNano(), Code: "left-out", Msg: msg,
+		Data: map[string]any{"left_out": t.leftOut, "steps": t.done - from}})
 }
 
 // broken names the number of a step that is not finite; empty: all are.

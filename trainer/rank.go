@@ -178,6 +178,9 @@ func (r *rank) conclude(ctx context.Context, err error) error {
 	rec := recordOf(r.spec.Rank, step, operation, c)
 	// Where nobody knows the first cause, a rank that died without a word is the better guess than who missed it.
 	rec.Secondary = rec.Secondary || symptom(err)
+	if step == 0 && rec.Operation == "" { // what its device did last would be taken for where it failed
+		rec.Operation = startingUp
+	}
 	r.write(rec)
 	if c.Rank == r.spec.Rank {
 		r.logf("failed at step %d: %v", step, err)
@@ -187,11 +190,14 @@ func (r *rank) conclude(ctx context.Context, err error) error {
 	return &followed{cause: c, here: err}
 }
 
+// startingUp is where a rank is before its first step.
+const startingUp = "starting up"
+
 // stoppedRecord is the exit record of a rank that stops because it was told to, or with those that were.
 func (r *rank) stoppedRecord() protocol.ExitRecord {
 	rec := protocol.ExitRecord{Rank: r.spec.Rank, Code: protocol.CodeCancelled, TSNanos: wallclock.UnixNano()}
 	if rec.Step, rec.Operation = r.where(); rec.Step == 0 {
-		rec.Operation = "starting up"
+		rec.Operation = startingUp
 	}
 	if by := r.told(); by != "" {
 		rec.Cause = "was told to stop by " + by

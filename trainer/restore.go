@@ -44,7 +44,7 @@ func (r *rank) restore(ctx context.Context, s *step.Step) (m *checkpoint.Manifes
 	if err != nil {
 		return nil, fmt.Errorf("resume: %w", err)
 	}
-	defer func() { err = errors.Join(err, c.Close()) }()
+	defer func() { err = errors.Join(hintBefore(err, "resume", c), c.Close()) }()
 	if err := checkpoint.Fits(c.Manifest, r.spec.Experiment); err != nil {
 		return nil, fmt.Errorf("resume %s: %w", dir, err)
 	}
@@ -66,6 +66,18 @@ func (r *rank) restore(ctx context.Context, s *step.Step) (m *checkpoint.Manifes
 	}
 	r.logf("resumes after step %d: %s", c.Manifest.Step, dir)
 	return c.Manifest, nil
+}
+
+// hintBefore adds to the error of a checkpoint that turned out to be damaged what to try instead.
+func hintBefore(err error, flag string, c *checkpoint.Checkpoint) error {
+	if !errors.Is(err, checkpoint.ErrDamaged) {
+		return err
+	}
+	before := checkpoint.Before(c.Dir, c.Manifest.Run)
+	if before == "" {
+		return fmt.Errorf("%w; there is no checkpoint before it", err)
+	}
+	return fmt.Errorf("%w; the checkpoint before it may be whole: --%s %s", err, flag, before)
 }
 
 // loadSupports sets where the elements of sparse matrices lie, before their values.

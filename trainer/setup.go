@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 
+	"boost-tui/experiment"
 	"boost-tui/kernels"
 	"boost-tui/kernels/check"
 	"boost-tui/profiler"
@@ -80,6 +81,7 @@ type training struct {
 	tokens  []int32
 	out     *telemetry
 	ratios  *ratios // nil: none are measured
+	leftOut int     // updates that were not made, of this run's steps
 	done    int     // the last step of the run that this one resumes; 0: it begins at the beginning
 }
 
@@ -165,8 +167,11 @@ func (r *rank) introduce() {
 	at, _ := r.mesh.Coordinate(r.spec.Rank) // known to be one of the mesh
 	r.logf("%s (%s), %d threads, %v; at %s of tp %d, dp %d, pp %d; %s %s, %s", info.Backend, info.Name, info.Threads, info.Libraries,
 		at, e.Parallel.TP, e.Parallel.DP, e.Parallel.PP, e.Model.Variant, e.Parallel.Scheme, e.Step.DType)
+	if e.Parallel.Link != "" {
+		r.logf("%s: messages are slowed down to %s; times are not this machine's", experiment.EmulatedLink, e.Parallel.Link)
+	}
 	if r.spec.Rank == 0 {
-		r.logf("data: %s, %d tokens in %d files", r.data.all.Name(), r.data.all.Tokens(), r.data.all.Files())
+		r.logf("data: %s, %d tokens in %d files, as %s", r.data.all.Name(), r.data.all.Tokens(), r.data.all.Files(), r.data.all.Types())
 	}
 }
 

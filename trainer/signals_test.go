@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"strings"
@@ -92,7 +93,7 @@ func TestNotFiniteNamesTheOperation(t *testing.T) {
 }
 
 func TestGoOn(t *testing.T) {
-	j := (&job{e: small(t, map[string]string{"lr": "1e30", "warmup": "0", "clip": "0", "on-nonfinite": "go-on"})}).run(t).ok(t)
+	j := (&job{e: small(t, map[string]string{"lr": "1e30", "warmup": "0", "clip": "0", "on-nonfinite": "go-on", "eval-every": "10"})}).run(t).ok(t)
 	got := lines(t, j.dir, 0)
 	if len(got) != 10 || got[9].Flags&record.NonFinite == 0 {
 		t.Errorf("%d steps, the last with flags %v", len(got), got[len(got)-1].Flags)
@@ -100,6 +101,18 @@ func TestGoOn(t *testing.T) {
 	events, err := os.ReadFile(record.EventsPath(j.dir))
 	if err != nil || !strings.Contains(string(events), `"nonfinite"`) {
 		t.Errorf("%s, %v", events, err)
+	}
+	left := 0
+	for _, l := range got {
+		if l.Flags&record.NonFinite != 0 {
+			left++
+		}
+	}
+	if want := fmt.Sprintf("%d of 10 updates were left out", left); !strings.Contains(string(events), want) {
+		t.Errorf("%s, want %q", events, want)
+	}
+	if v, err := record.Evaluations(j.dir); err != nil || len(v) != 1 || v[0].Step != 10 {
+		t.Errorf("%v, %v", v, err)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"boost-tui/experiment"
 	"boost-tui/internal/wallclock"
 	"boost-tui/profiler"
 	"boost-tui/profiler/record"
@@ -113,6 +114,9 @@ func (r *rank) print(l *record.StepLine) {
 	rate := ""
 	if seconds > 0 {
 		rate = fmt.Sprintf("  %.0f tok/s", float64(l.Tokens)/seconds)
+	}
+	if r.spec.Experiment.Parallel.Link != "" {
+		rate += "  (" + experiment.EmulatedLink + ")"
 	}
 	r.outMu.Lock()
 	defer r.outMu.Unlock()

@@ -23,15 +23,22 @@ func (a *app) printResult(r runResult) error {
 		line(experiment.EmulatedLink, "%s: the times are not this machine's", runner.Clean(r.EmulatedLink))
 	}
 	line("steps", "%d", r.Steps)
-	if r.LossFirst != nil && r.LossLast != nil {
-		text := fmt.Sprintf("%.4f first, %.4f last", *r.LossFirst, *r.LossLast)
+	if r.StepsLeftOut > 0 {
+		line("left out", "%d of %d updates: their loss or gradient norm was not finite", r.StepsLeftOut, r.Steps)
+	}
+	if r.LossFirst != nil {
+		last := "the last is not finite"
+		if r.LossLast != nil {
+			last = fmt.Sprintf("%.4f last", *r.LossLast)
+		}
+		text := fmt.Sprintf("%.4f first, %s", *r.LossFirst, last)
 		if r.LossMeanLast20 != nil {
 			text += fmt.Sprintf(", %.4f mean of the last 20", *r.LossMeanLast20)
 		}
 		line("loss", "%s", text)
 	}
 	if v := r.Evaluation; v != nil {
-		line("evaluation", "loss %.4f, perplexity %.3f, after step %d", v.Loss, v.Perplexity, v.Step)
+		line("evaluation", "loss %.4f, perplexity %.3f, after step %d", v.Loss, v.Perplexity(), v.Step)
 	}
 	if r.StepTimeMedian != nil {
 		text := format.Millis(*r.StepTimeMedian) + " ms median"
@@ -46,6 +53,9 @@ func (a *app) printResult(r runResult) error {
 	}
 	if b := r.Breakdown; b != nil {
 		line("breakdown", "compute %s, exposed communication %s, memory %s, idle %s ms", millis(b.Compute), millis(b.CommExposed), millis(b.Memory), millis(b.Idle))
+		if b.PipelineWait != nil && *b.PipelineWait > 0 {
+			line("pipeline", "%s ms of the exposed communication waited for another stage", millis(b.PipelineWait))
+		}
 		line("communication", "%s ms: wait %s, transfer %s; overlapped %s", millis(b.Comm), millis(b.CommWait), millis(b.CommTransfer), millis(b.Overlap))
 	}
 	if r.CommBytesPerStep != nil {
@@ -61,14 +71,8 @@ func (a *app) printResult(r runResult) error {
 	return w.Flush()
 }
 
-// evaluation is the JSON of a loss of data that is not trained on.
-type evaluation struct {
-	record.Evaluation
-	Perplexity float64 `json:"perplexity"`
-}
-
 // lastEvaluation is the latest of a run; nil where there is none.
-func (a *app) lastEvaluation(dir string) *evaluation {
+func (a *app) lastEvaluation(dir string) *record.Evaluation {
 	list, err := record.Evaluations(dir)
 	if err != nil {
 		a.note("%v", err)
@@ -76,8 +80,7 @@ func (a *app) lastEvaluation(dir string) *evaluation {
 	if len(list) == 0 {
 		return nil
 	}
-	v := list[len(list)-1]
-	return &evaluation{v, v.Perplexity()}
+	return &list[len(list)-1]
 }
 
 // millis is a time of a breakdown; "?" when it is unknown.

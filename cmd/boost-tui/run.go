@@ -8,6 +8,7 @@ import (
 
 	"boost-tui/experiment"
 	"boost-tui/profiler/compare"
+	"boost-tui/profiler/record"
 	"boost-tui/runner"
 )
 
@@ -18,7 +19,7 @@ type runResult struct {
 	Cause string `json:"cause"`
 	Dir   string `json:"dir"`
 	// Evaluation is the last one.
-	Evaluation *evaluation `json:"evaluation,omitempty"`
+	Evaluation *record.Evaluation `json:"evaluation,omitempty"`
 	compare.Summary
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"boost-tui/experiment"
+	"boost-tui/profiler/record"
 	"boost-tui/runner"
 	"boost-tui/runner/protocol"
 	"boost-tui/tui/format"
@@ -26,7 +27,7 @@ type showView struct {
 	Command    []string              `json:"command"`         // what starts the same again
 	After      string                `json:"after,omitempty"` // run whose end it waits or waited for
 	Resumed    *runner.Resumed       `json:"resumed,omitempty"`
-	Evaluation *evaluation           `json:"evaluation,omitempty"` // the last one
+	Evaluation *record.Evaluation    `json:"evaluation,omitempty"` // the last one
 	Job        *runner.JobView       `json:"job,omitempty"`        // of a scheduler, while it is not over
 	Ranks      []protocol.ExitRecord `json:"ranks"`
 	Summary    json.RawMessage       `json:"summary,omitempty"`

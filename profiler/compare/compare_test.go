@@ -31,6 +31,7 @@ type spec struct {
 	keys                map[string]string // of the experiment; nil: run.json has none
 	began               time.Time         // zero: the step lines have no times
 	host                string
+	bubble              int64 // nanoseconds of every step that a stage waits for another; 0: there are no stages
 }
 
 func (s spec) write(t testing.TB, root string) string {
@@ -78,6 +79,9 @@ func (s spec) write(t testing.TB, root string) string {
 			l.ComputeNanos = l.WallNanos / 2
 			l.OverlapNanos, l.ExposedNanos, l.MemNanos = 1000, l.WallNanos/4, 300
 			l.CommNanos, l.WaitNanos = l.ExposedNanos+l.OverlapNanos, 500
+			if s.bubble > 0 {
+				l.BubbleNanos = s.bubble
+			}
 			l.IdleNanos = l.WallNanos - l.ComputeNanos - l.ExposedNanos - l.MemNanos
 			l.Tokens, l.CommBytes, l.Collectives, l.MemAllocBytes = 1024, 7000, 12, int64(1<<20+rank)
 			l.Loss = 5 - float64(i)/100
@@ -87,6 +91,9 @@ func (s spec) write(t testing.TB, root string) string {
 			}
 			if s.flags != nil {
 				l.Flags = s.flags(i + 1)
+			}
+			if l.Flags&record.NonFinite != 0 {
+				l.Loss = math.NaN()
 			}
 			ok(t, w.Step(&l))
 		}

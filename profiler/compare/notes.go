@@ -62,6 +62,9 @@ func (r *Row) notes() (notes []string) {
 	case !r.LossMatches && r.Comparable:
 		say("≠ The loss of %s is not comparable: it is that of step %d.", name, r.Steps)
 	}
+	if r.StepsLeftOut > 0 {
+		say("%s left out %d of %d updates: their loss or gradient norm was not finite.", name, r.StepsLeftOut, r.Steps)
+	}
 	if r.UnreadableLines > 0 {
 		say("%s has %d lines that could not be read.", name, r.UnreadableLines)
 	}

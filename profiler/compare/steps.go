@@ -25,8 +25,9 @@ type measured struct {
 	skip       stats.Skipped
 	kept       []float64 // seconds of each kept step, slowest rank
 	keptSteps  []int64   // their numbers
-	lossFirst  float64
-	losses     []float64 // the last 20
+	lossFirst  float64   // NaN: unknown, or not finite
+	losses     []float64 // the last 20; NaN: not finite
+	leftOut    int       // steps whose update was not made
 	sums       parts     // over the kept steps
 	mean       parts
 	wallMean   float64 // over kept steps and ranks, seconds
@@ -42,7 +43,7 @@ type measured struct {
 }
 
 // parts of a step, in nanoseconds while they are summed.
-type parts struct{ compute, comm, exposed, overlap, wait, mem, idle float64 }
+type parts struct{ compute, comm, exposed, overlap, wait, bubble, mem, idle float64 }
 
 // measure reads a run's steps twice: once for which of them count, once for what those took.
 func measure(ctx context.Context, dir string) (*measured, error) {
@@ -147,7 +148,7 @@ func rollupIsWhole(dir string, ranks []int) (bool, error) {
 func (m *measured) look(r *record.RollupStep, walls *[]float64, flags *[]record.Flags) {
 	if r.Ranks > m.ranks {
 		m.ranks = r.Ranks
-		*walls, *flags, m.steps, m.losses, m.lossFirst = (*walls)[:0], (*flags)[:0], 0, m.losses[:0], math.NaN()
+		*walls, *flags, m.steps, m.leftOut, m.losses, m.lossFirst = (*walls)[:0], (*flags)[:0], 0, 0, m.losses[:0], math.NaN()
 	}
 	m.peakBytes = max(m.peakBytes, r.MemBytes)
 	if r.TSNanos > 0 {
@@ -164,10 +165,14 @@ func (m *measured) look(r *record.RollupStep, walls *[]float64, flags *[]record.
 	if r.WallMaxNanos >= 0 {
 		*walls, *flags = append(*walls, float64(r.WallMaxNanos)/1e9), append(*flags, r.Flags)
 	}
-	if math.IsNaN(r.Loss) {
+	broken := r.Flags&record.NonFinite != 0
+	if broken {
+		m.leftOut++
+	}
+	if math.IsNaN(r.Loss) && !broken {
 		return
 	}
-	if len(m.losses) == 0 && math.IsNaN(m.lossFirst) {
+	if len(m.losses) == 0 {
 		m.lossFirst = r.Loss
 	}
 	const last = 20
@@ -178,7 +183,7 @@ func (m *measured) look(r *record.RollupStep, walls *[]float64, flags *[]record.
 }
 
 // counts are how many kept steps knew what.
-type counts struct{ parts, wait, comm, calls, tokens int }
+type counts struct{ parts, wait, bubble, comm, calls, tokens int }
 
 func (m *measured) keep(r *record.RollupStep, c *counts) {
 	m.kept, m.keptSteps = append(m.kept, float64(r.WallMaxNanos)/1e9), append(m.keptSteps, r.Step)
@@ -194,6 +199,10 @@ func (m *measured) keep(r *record.RollupStep, c *counts) {
 		if !math.IsNaN(r.Wait) {
 			c.wait++
 			m.sums.wait += r.Wait
+		}
+		if !math.IsNaN(r.Bubble) {
+			c.bubble++
+			m.sums.bubble += r.Bubble
 		}
 	}
 	if r.CommBytes >= 0 {
@@ -212,9 +221,12 @@ func (m *measured) keep(r *record.RollupStep, c *counts) {
 
 func (m *measured) finish(c *counts) {
 	n := float64(c.parts) * 1e9
-	m.mean = parts{m.sums.compute / n, m.sums.comm / n, m.sums.exposed / n, m.sums.overlap / n, math.NaN(), m.sums.mem / n, m.sums.idle / n}
+	m.mean = parts{m.sums.compute / n, m.sums.comm / n, m.sums.exposed / n, m.sums.overlap / n, math.NaN(), math.NaN(), m.sums.mem / n, m.sums.idle / n}
 	if c.wait == c.parts {
 		m.mean.wait = m.sums.wait / n
+	}
+	if c.bubble == c.parts {
+		m.mean.bubble = m.sums.bubble / n
 	}
 	m.wallMean = m.mean.compute + m.mean.exposed + m.mean.mem + m.mean.idle
 	m.commBytes /= float64(c.comm) // NaN where nothing is known

@@ -16,6 +16,7 @@ type Breakdown struct {
 	Comm         *float64 `json:"comm,omitempty"`
 	CommExposed  *float64 `json:"comm_exposed,omitempty"`
 	CommWait     *float64 `json:"comm_wait,omitempty"`
+	PipelineWait *float64 `json:"pipeline_wait,omitempty"` // part of comm_exposed and comm_wait: waiting for another stage while nothing else runs
 	CommTransfer *float64 `json:"comm_transfer,omitempty"`
 	Overlap      *float64 `json:"overlap,omitempty"` // of compute and communication, a part of both
 	Memory       *float64 `json:"memory,omitempty"`
@@ -34,9 +35,10 @@ type Summary struct {
 	TP               int        `json:"tp,omitempty"`
 	EmulatedLink     string     `json:"emulated_link,omitempty"` // that messages were slowed down to: its times are marked wherever they are shown
 	Ranks            int        `json:"ranks,omitempty"`
-	Steps            int        `json:"steps"` // that every rank completed
+	Steps            int        `json:"steps"`                    // that every rank completed
+	StepsLeftOut     int        `json:"steps_left_out,omitempty"` // of them: their loss or gradient norm was not finite, and no update was made
 	LossFirst        *float64   `json:"loss_first,omitempty"`
-	LossLast         *float64   `json:"loss_last,omitempty"`
+	LossLast         *float64   `json:"loss_last"` // of the last step: null where that is not finite
 	LossMeanLast20   *float64   `json:"loss_mean_last_20,omitempty"`
 	StepTimeMedian   *float64   `json:"step_time_median,omitempty"`
 	StepTimeCI       []float64  `json:"step_time_ci,omitempty"`
@@ -115,7 +117,7 @@ func (l *loaded) summarize(res result) Summary {
 	s := Summary{ID: r.ID, ClaimedID: r.Claimed, Name: r.Name, State: res.State, Cause: res.Cause, Variant: r.Plan.Variant, Scheme: r.Plan.Scheme,
 		TP: r.Plan.TP, EmulatedLink: r.Plan.Link, Ranks: m.ranks, Steps: m.steps, Kept: len(m.kept), Skipped: m.skip.Steps, SkipRule: m.skip.Rule,
 		Short: m.skip.Short, UnreadableLines: m.badLines}
-	s.LossFirst = known(m.lossFirst)
+	s.StepsLeftOut, s.LossFirst = m.leftOut, known(m.lossFirst)
 	if n := len(m.losses); n > 0 {
 		s.LossLast, s.LossMeanLast20 = known(m.losses[n-1]), known(stats.Mean(m.losses))
 	}
@@ -185,6 +187,7 @@ func (m *measured) breakdown() *Breakdown {
 	if !math.IsNaN(m.mean.wait) {
 		b.CommWait, b.CommTransfer = known(m.mean.wait), known(m.mean.comm-m.mean.wait)
 	}
+	b.PipelineWait = known(m.mean.bubble)
 	return b
 }
 

@@ -199,6 +199,24 @@ func TestTraceOpensElsewhere(t *testing.T) {
 	}
 }
 
+// TestTraceMarksALink: what took its time from an emulated link carries the mark, each step and each message.
+func TestTraceMarksALink(t *testing.T) {
+	root := t.TempDir()
+	dir := aRun(t, root, "a", "btp")
+	path := filepath.Join(dir, "run.json")
+	text, err := os.ReadFile(path)
+	ok(t, err)
+	ok(t, os.WriteFile(path, []byte(strings.Replace(string(text), `"tp":2`, `"tp":2,"link":"bw=2GB/s"`, 1)), 0o644))
+	to := filepath.Join(root, "out")
+	_, err = Export(t.Context(), []string{dir}, to, false)
+	ok(t, err)
+	data, err := os.ReadFile(filepath.Join(to, TraceJSON))
+	ok(t, err)
+	if n := strings.Count(string(data), `"emulated_link":"bw=2GB/s"`); n != 4 {
+		t.Errorf("%d marks, want those of 2 steps and 2 messages:\n%s", n, data)
+	}
+}
+
 func TestExportRefusesToOverwrite(t *testing.T) {
 	root := t.TempDir()
 	dirs := []string{aRun(t, root, "a", "btp")}

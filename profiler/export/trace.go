@@ -79,6 +79,7 @@ type tracer struct {
 	flow        int
 	named       map[[2]int]bool
 	end         int64
+	link        string // that the present run's messages were slowed down to
 }
 
 // writeTrace is trace.json: the last sampled steps of the runs, one process per rank, one row per
@@ -108,6 +109,7 @@ func writeTrace(ctx context.Context, w io.Writer, runs []*run) error {
 
 func (t *tracer) run(ctx context.Context, r *run) error {
 	begin := int64(0)
+	t.link = r.Plan.Link
 	err := lastSampled(ctx, r.Dir, maxTraced, func(step int, ranks []profiler.RankSpans) error {
 		for _, rs := range ranks {
 			if len(rs.Spans) > 0 && (begin == 0 || rs.Spans[0].StartNanos < begin) {
@@ -136,6 +138,18 @@ func (r *run) linkMark() string {
 	return " (" + experiment.EmulatedLink + " " + r.Plan.Link + ")"
 }
 
+// marked adds the link to the arguments of what took its time from it.
+func (t *tracer) marked(args map[string]any) map[string]any {
+	if t.link == "" {
+		return args
+	}
+	if args == nil {
+		args = map[string]any{}
+	}
+	args["emulated_link"] = t.link
+	return args
+}
+
 func (t *tracer) rank(r *run, step int, rs profiler.RankSpans) error {
 	if len(rs.Spans) == 0 {
 		return nil
@@ -153,7 +167,7 @@ func (t *tracer) rank(r *run, step int, rs profiler.RankSpans) error {
 	dur := micro(hi - lo)
 	// One nanosecond early, so that the first launch lies inside.
 	if err := t.put(event{Phase: "X", Cat: "user_annotation", Name: fmt.Sprintf("ProfilerStep#%d", step), PID: pid, TID: hostThread,
-		TS: t.at(lo) - 1, Dur: &dur}); err != nil {
+		TS: t.at(lo) - 1, Dur: &dur, Args: t.marked(nil)}); err != nil {
 		return err
 	}
 	for i := range rs.Spans {
@@ -180,6 +194,7 @@ func (t *tracer) span(pid, step int, s *record.Span, offset int64) error {
 	case kernels.Communication:
 		args["bytes"], args["seq"] = s.Bytes, s.Seq
 		args["Collective name"], args["Process Group Name"] = s.Op, s.Group
+		t.marked(args)
 		if s.WaitNanos >= 0 {
 			args["wait_us"] = float64(s.WaitNanos) / 1e3
 		}

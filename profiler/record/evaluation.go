@@ -3,6 +3,7 @@ package record
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,7 +19,7 @@ const EventEval = "eval"
 // Evaluation is a loss of data that is not trained on.
 type Evaluation struct {
 	Step    int     `json:"step"`   // the last one before it
-	Loss    float64 `json:"loss"`   // nats per token, mean
+	Loss    float64 `json:"loss"`   // nats per token, mean; NaN: not finite
 	Tokens  int64   `json:"tokens"` // that it is the mean of
 	Seconds float64 `json:"seconds"`
 }
@@ -26,10 +27,25 @@ type Evaluation struct {
 // Perplexity is e to the loss.
 func (v Evaluation) Perplexity() float64 { return math.Exp(v.Loss) }
 
+// finite is nil for what JSON cannot say.
+func finite(v float64) any {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return nil
+	}
+	return v
+}
+
+// MarshalJSON implements json.Marshaler: a loss that is not finite is null, and so is its perplexity, which stands beside it.
+func (v Evaluation) MarshalJSON() ([]byte, error) { return json.Marshal(v.data()) }
+
+func (v Evaluation) data() map[string]any {
+	return map[string]any{"step": v.Step, "loss": finite(v.Loss), "perplexity": finite(v.Perplexity()), "tokens": v.Tokens, "seconds": v.Seconds}
+}
+
 // Event is the evaluation as an event of a run.
 func (v Evaluation) Event(at time.Time) *EventLine {
 	return &EventLine{Kind: EventEval, TSNanos: at.UnixNano(), Code: "evaluated", Msg: fmt.Sprintf("loss %.4f, perplexity %.3f after step %d", v.Loss, v.Perplexity(), v.Step),
-		Data: map[string]any{"step": v.Step, "loss": v.Loss, "perplexity": v.Perplexity(), "tokens": v.Tokens, "seconds": v.Seconds}}
+		Data: v.data()}
 }
 
 // Evaluation is the evaluation that an event tells of; ok is false for other events.
@@ -38,7 +54,11 @@ func (l *EventLine) Evaluation() (v Evaluation, ok bool) {
 		return v, false
 	}
 	number := func(key string) float64 { v, _ := l.Data[key].(float64); return v }
-	return Evaluation{Step: int(number("step")), Loss: number("loss"), Tokens: int64(number("tokens")), Seconds: number("seconds")}, true
+	loss, known := l.Data["loss"].(float64)
+	if !known {
+		loss = math.NaN()
+	}
+	return Evaluation{Step: int(number("step")), Loss: loss, Tokens: int64(number("tokens")), Seconds: number("seconds")}, true
 }
 
 // maxEvents bounds the events of a run that are read whole.

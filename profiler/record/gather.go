@@ -164,7 +164,7 @@ func (g *gather) aggregate(p *pendingStep) RollupStep {
 		slices.Sort(walls)
 		r.WallMinNanos, r.WallP50Nanos, r.WallP95Nanos = walls[0], walls[len(walls)/2], walls[(len(walls)*95)/100]
 	}
-	for i, m := range [...]*float64{&r.Compute, &r.Comm, &r.Exposed, &r.Overlap, &r.Wait, &r.Mem, &r.Idle} {
+	for i, m := range [...]*float64{&r.Compute, &r.Comm, &r.Exposed, &r.Overlap, &r.Wait, &r.Mem, &r.Idle, &r.Bubble} {
 		*m = meanOf(p.lines, i)
 	}
 	return r
@@ -175,7 +175,7 @@ func meanOf(lines []StepLine, i int) float64 {
 	sum, n := 0.0, 0
 	for j := range lines {
 		l := &lines[j]
-		v := [...]int64{l.ComputeNanos, l.CommNanos, l.ExposedNanos, l.OverlapNanos, l.WaitNanos, l.MemNanos, l.IdleNanos}[i]
+		v := [...]int64{l.ComputeNanos, l.CommNanos, l.ExposedNanos, l.OverlapNanos, l.WaitNanos, l.MemNanos, l.IdleNanos, l.BubbleNanos}[i]
 		if v >= 0 {
 			sum += float64(v)
 			n++

@@ -26,6 +26,9 @@ type RollupStep struct {
 	// Means over the ranks that know the value, in nanoseconds; NaN: none does. The file keeps 24 bits of them.
 	Compute, Comm, Exposed, Overlap, Wait, Mem, Idle float64
 
+	// Bubble is such a mean as well; the file does not keep it.
+	Bubble float64
+
 	Loss        float64 // of the lowest rank that knows it; NaN: none does
 	GradNorm    float64
 	LR          float64
@@ -97,6 +100,7 @@ func (r *RollupStep) get(b []byte) {
 	for i, p := range [...]*float64{&r.Compute, &r.Comm, &r.Exposed, &r.Overlap, &r.Wait, &r.Mem, &r.Idle} {
 		*p = getFloat32(b[56+4*i:])
 	}
+	r.Bubble = math.NaN()
 	r.Collectives = int64(int32(le.Uint32(b[84:])))
 	r.Loss = math.Float64frombits(le.Uint64(b[88:]))
 	r.GradNorm, r.LR = getFloat32(b[96:]), getFloat32(b[100:])

@@ -21,7 +21,7 @@ type StepLine struct {
 	WaitNanos        int64 // part of communication that waited for other ranks
 	MemNanos         int64 // copies with neither compute nor communication beside them
 	IdleNanos        int64
-	BubbleNanos      int64 // part of idle that the pipeline schedule explains
+	BubbleNanos      int64 // part of exposed and wait: a transfer waits for another stage, and nothing else runs
 	ForwardNanos     int64
 	BackwardNanos    int64
 	OptimizerNanos   int64

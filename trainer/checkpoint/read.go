@@ -164,7 +164,7 @@ func (c *Checkpoint) slice(s Slice, width int) (data []byte, picks []int64, err 
 	}
 	if sum := Checksum(crc32.Checksum(c.held.data, castagnoli)); sum != s.CRC {
 		c.held.file, c.held.key = "", ""
-		return nil, nil, fmt.Errorf("%s is damaged: the checksum of %q is %08x, the manifest says %08x", s.File, s.Key, uint32(sum), uint32(s.CRC))
+		return nil, nil, fmt.Errorf("%s is %w: the checksum of %q is %08x, the manifest says %08x", s.File, ErrDamaged, s.Key, uint32(sum), uint32(s.CRC))
 	}
 	c.held.file, c.held.key = s.File, s.Key
 	return c.held.data, picks, nil
@@ -205,7 +205,7 @@ func (f *openFile) list(key string, s Slice) ([]int64, error) {
 			return nil, err
 		}
 		if sum := Checksum(crc32.Checksum(data, castagnoli)); sum != s.PicksCRC {
-			return nil, fmt.Errorf("%s is damaged: the checksum of %q is %08x, the manifest says %08x", s.File, key, uint32(sum), uint32(s.PicksCRC))
+			return nil, fmt.Errorf("%s is %w: the checksum of %q is %08x, the manifest says %08x", s.File, ErrDamaged, key, uint32(sum), uint32(s.PicksCRC))
 		}
 		picks = make([]int64, len(data)/8)
 		for i := range picks {

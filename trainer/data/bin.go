@@ -20,6 +20,8 @@ type binLayout struct {
 	format Format
 	start  int64 // bytes before the first token
 	tokens int64
+	// assumed: nothing says the format.
+	assumed bool
 }
 
 // parseBin reads the layout from the first bytes of a .bin file (up to binHeaderBytes of them) and its size. said is the type of its tokens, where
@@ -42,7 +44,7 @@ func parseBin(head []byte, size int64, said Format) (binLayout, error) {
 	case size%width != 0:
 		return l, fmt.Errorf("%d bytes is an odd size: a .bin file holds %s tokens of %d bytes each; was it cut off, or is it something else?", size, l.format, width)
 	default:
-		l.tokens = size / width
+		l.tokens, l.assumed = size/width, said == Bytes
 		return l, nil
 	}
 	if len(head) < binHeaderBytes || size < binHeaderBytes {

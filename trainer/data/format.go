@@ -10,6 +10,7 @@ const (
 	Bytes  Format = iota // each byte is a token
 	Uint16               // two bytes, little-endian
 	Uint32               // four
+	Uint64               // eight; of arrays alone
 )
 
 // bytes is the size of a token.
@@ -19,11 +20,13 @@ func (f Format) bytes() int64 {
 		return 2
 	case Uint32:
 		return 4
+	case Uint64:
+		return 8
 	}
 	return 1
 }
 
-func (f Format) String() string { return [...]string{"bytes", "uint16", "uint32"}[f] }
+func (f Format) String() string { return [...]string{"bytes", "uint16", "uint32", "int64"}[f] }
 
 // formatOf reads the name of a format of tokens; auto and nothing are none.
 func formatOf(dtype string) (f Format, known bool, err error) {

@@ -43,7 +43,47 @@ func (s *Source) layout(path string, r reader, size int64) (binLayout, error) {
 			return binLayout{}, err
 		}
 	}
-	return parseBin(head, size, said)
+	l, err := parseBin(head, size, said)
+	if err == nil && l.assumed {
+		err = ambiguous(r, size)
+	}
+	return l, err
+}
+
+// wideSample is how many bytes are looked at in each of three places of a file that does not say its type.
+const wideSample = 32 << 10
+
+// ambiguous is an error where what would be read as uint16 looks like wider tokens: nearly every second number is 0, and the others are not. Nobody's tokens
+// are like that, and a model would learn to predict the zeros.
+func ambiguous(r io.ReaderAt, size int64) error {
+	var zero, all [4]int // by position modulo 4
+	sample := make([]byte, wideSample)
+	for _, at := range []int64{0, size / 2 &^ 7, (size - wideSample) &^ 7} {
+		if at < 0 {
+			continue
+		}
+		n, err := r.ReadAt(sample, at)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		for i := range n / 2 {
+			all[i%4]++
+			if sample[2*i] == 0 && sample[2*i+1] == 0 {
+				zero[i%4]++
+			}
+		}
+	}
+	mostly := func(i int) bool { return 10*zero[i] >= 9*all[i] }
+	rarely := func(i int) bool { return 2*zero[i] < all[i] }
+	switch {
+	case all[3] < 2 || !mostly(1) || !mostly(3) || !rarely(0):
+		return nil
+	case mostly(2):
+		return errors.New("it has no header, and of its numbers of 16 bits three in four are 0, as in a file of 64-bit tokens: write them as uint16, as uint32, or as an array (.npy)")
+	case rarely(2):
+		return errors.New("it has no header, and of its numbers of 16 bits every second one is 0, as in a file of uint32 tokens: say --data-dtype uint32, or uint16 if that is what they are")
+	}
+	return nil
 }
 
 // described is the format that the description beside a file says; Bytes: there is none.
@@ -83,6 +123,22 @@ var (
 	arrayShape = regexp.MustCompile(`'shape': *\(([0-9, ]*)\)`)
 )
 
+// arrayTypes are the types of numbers that arrays may have: all are little-endian, and ids are within the vocabulary, which is verified.
+const arrayTypes = "uint8, uint16, uint32, int32, int64 and uint64 of little-endian order"
+
+// arrayFormat is the format of an array's type.
+func arrayFormat(descr string) (Format, error) {
+	switch descr {
+	case "<u2":
+		return Uint16, nil
+	case "<u4", "<i4":
+		return Uint32, nil
+	case "<u8", "<i8": // what numpy makes of a list of numbers
+		return Uint64, nil
+	}
+	return Bytes, fmt.Errorf("an array of type %q: %s are read", descr, arrayTypes)
+}
+
 // parseArray reads the layout of a .npy file from its first bytes. Tokens follow each other row by row.
 func parseArray(head []byte, size int64) (binLayout, error) {
 	const magic = "\x93NUMPY"
@@ -107,9 +163,9 @@ func parseArray(head []byte, size int64) (binLayout, error) {
 	}
 	l := binLayout{start: int64(start + length), tokens: 1}
 	if dtype[1] != "|u1" {
-		f, _, err := formatOf(dtype[1])
-		if err != nil || f == Bytes {
-			return l, fmt.Errorf("an array of type %q: uint8, uint16 and uint32 are read", dtype[1])
+		f, err := arrayFormat(dtype[1])
+		if err != nil {
+			return l, err
 		}
 		l.format = f
 	}

@@ -118,7 +118,7 @@ func (s *Source) add(i int, path string) error {
 		if err != nil {
 			return errors.Join(err, r.Close())
 		}
-		f.start, f.tokens, f.format = l.start, l.tokens, l.format
+		f.start, f.tokens, f.format, f.assumed = l.start, l.tokens, l.format, l.assumed
 	} else if st.Size() > 0 {
 		// A file that can be opened need not be readable: find out now.
 		if _, err := r.ReadAt(make([]byte, 1), 0); err != nil {
@@ -147,7 +147,7 @@ func (s *Source) where(path string) string {
 
 // scan verifies the first tokens where the format could exceed the vocabulary.
 func (s *Source) scan() error {
-	if !slices.ContainsFunc(s.files, func(f file) bool { return s.vocab <= 1<<(8*f.format.bytes())-1 }) {
+	if !slices.ContainsFunc(s.files, func(f file) bool { return f.format == Uint64 || s.vocab <= 1<<(8*f.format.bytes())-1 }) {
 		return nil
 	}
 	dst := make([]int32, 1<<16)

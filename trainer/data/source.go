@@ -27,10 +27,12 @@ type Source struct {
 type file struct {
 	path   string
 	format Format
-	at     int64 // position of its first token in the sequence
-	tokens int64
-	start  int64 // bytes before its first token
-	size   int64 // in bytes, when the source was opened
+	// assumed: neither the file nor anybody else says its format.
+	assumed bool
+	at      int64 // position of its first token in the sequence
+	tokens  int64
+	start   int64 // bytes before its first token
+	size    int64 // in bytes, when the source was opened
 }
 
 // Name is what the source was opened as.
@@ -91,16 +93,21 @@ func (s *Source) readFile(i int, dst []int32, at int64) error {
 		return err
 	}
 	for j := range dst {
-		var id uint32
+		var id uint64
 		switch f.format {
 		case Uint16:
-			id = uint32(binary.LittleEndian.Uint16(b[2*j:]))
+			id = uint64(binary.LittleEndian.Uint16(b[2*j:]))
 		case Uint32:
-			id = binary.LittleEndian.Uint32(b[4*j:])
+			id = uint64(binary.LittleEndian.Uint32(b[4*j:]))
+		case Uint64:
+			id = binary.LittleEndian.Uint64(b[8*j:])
 		default:
-			id = uint32(b[j])
+			id = uint64(b[j])
 		}
-		if int64(id) >= int64(s.vocab) {
+		if id >= uint64(s.vocab) {
+			if f.format == Uint64 && int64(id) < 0 {
+				return fmt.Errorf("token %d at position %d is negative: it is no id", int64(id), at+int64(j))
+			}
 			return fmt.Errorf("token %d at position %d is outside the vocabulary of %d: raise vocab, or use data of this tokenizer", id, at+int64(j), s.vocab)
 		}
 		dst[j] = int32(id)

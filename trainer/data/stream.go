@@ -7,6 +7,7 @@ import (
 	"math/bits"
 	"slices"
 	"sort"
+	"strings"
 )
 
 // Part is a file or folder of the data, and how much of what is trained on comes from it.
@@ -92,6 +93,23 @@ func (d *Data) Files() (n int) {
 	return n
 }
 
+// Types are how its files hold tokens, in words: "uint16, where nothing says it".
+func (d *Data) Types() string {
+	var types []string
+	for _, s := range d.sources {
+		for _, f := range s.files {
+			text := f.format.String()
+			if f.assumed {
+				text += " (assumed: nothing says it)"
+			}
+			if !slices.Contains(types, text) {
+				types = append(types, text)
+			}
+		}
+	}
+	return strings.Join(types, ", ")
+}
+
 // heldOut is the share of every part that is held out: one token of so many, at its end.
 const heldOut = 20
 
@@ -131,6 +149,10 @@ func (d *Data) stream(what string, within func(*Source) (lo, hi int64)) (*Stream
 		p, err := d.stretch(s, lo, hi)
 		if err != nil {
 			return nil, err
+		}
+		if p.starts() == 0 && d.o.Separate {
+			return nil, fmt.Errorf("data: %s%s holds %d tokens in %d files, and every document is shorter than a sample of %d tokens (seq + 1), which stays within one: "+
+				"name a smaller seq, data of longer documents, eval-data of its own where a part is held out, or documents joined", s.Name(), what, hi-lo, s.Files(), d.o.Seq+1)
 		}
 		if p.starts() == 0 {
 			return nil, fmt.Errorf("data: %s%s holds %d tokens in %d files, and no sample of %d tokens (seq + 1) fits: name more data, a smaller seq, or eval-data of its own",

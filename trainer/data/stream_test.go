@@ -265,7 +265,7 @@ func TestDocumentsInsideFiles(t *testing.T) {
 		}
 	}
 	none := parts(t, Options{Vocab: 512, Seq: 100_000, Separate: true, Ends: []int32{end}}, Part{write(t, dir+"/e.bin", tokens(90_000, 90_000)), 1})
-	if _, err := none.All(); err == nil || !strings.Contains(err.Error(), "no sample of 100001 tokens") {
+	if _, err := none.All(); err == nil || !strings.Contains(err.Error(), "every document is shorter than a sample of 100001 tokens") {
 		t.Errorf("%v", err)
 	}
 }
@@ -283,7 +283,7 @@ func TestPartsRefused(t *testing.T) {
 		filled(t, dir+"/f", fmt.Sprint(i), 1, 5)
 	}
 	d := parts(t, Options{Vocab: 256, Seq: 8, Separate: true}, Part{dir + "/f", 1})
-	if _, err := d.All(); err == nil || !strings.Contains(err.Error(), "25 tokens in 5 files, and no sample of 9 tokens") {
+	if _, err := d.All(); err == nil || !strings.Contains(err.Error(), "25 tokens in 5 files, and every document is shorter than a sample of 9 tokens") {
 		t.Errorf("%v", err)
 	}
 }

@@ -40,7 +40,11 @@ func (s *file) config(e experiment.Experiment) []string {
 	if c["model_type"] == nil && c["hidden_size"] == nil {
 		return nil
 	}
-	return append(c.numbers(e), c.kinds(e)...)
+	reasons := append(c.numbers(e), c.kinds(e)...)
+	if c["tie_word_embeddings"] == false && s.tied() {
+		reasons = append(reasons, fmt.Sprintf("there is no tensor %q, and tie_word_embeddings of its %s is false", Foreign("lm_head.weight"), configFile))
+	}
+	return reasons
 }
 
 // numbers compares what has a key here. Where LLaMA's configuration says nothing, its default holds.

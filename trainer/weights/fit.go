@@ -26,6 +26,14 @@ func Check(s Source, e experiment.Experiment) error {
 
 // Taken says in a few words what an experiment takes from a source that it can start from.
 func Taken(s Source, e experiment.Experiment) string {
+	text := taken(s, e)
+	if f, ok := s.(*file); ok && f.tied() {
+		text += "; the head starts from the embedding, and is trained by itself"
+	}
+	return text
+}
+
+func taken(s Source, e experiment.Experiment) string {
 	switch v := e.Model.Variant; {
 	case s.Own(v):
 		return "as they are"
@@ -39,8 +47,10 @@ func Taken(s Source, e experiment.Experiment) string {
 
 // misfits implements Source: first what the file's header and the config.json beside it say, then its tensors.
 func (s *file) misfits(e experiment.Experiment) []string {
-	if reasons := append(s.contradictions(e), s.config(e)...); len(reasons) > 0 {
-		return reasons
+	for _, says := range []func(experiment.Experiment) []string{s.contradictions, s.config} {
+		if reasons := says(e); len(reasons) > 0 {
+			return reasons // the next would say the same in other words
+		}
 	}
 	return s.tensors(e)
 }

@@ -128,6 +128,16 @@ func TestForeignConfig(t *testing.T) {
 	} {
 		check(t, config, Check(foreign(t, e, nil, config), e), want)
 	}
+	untied := foreign(t, e, nil, `{"model_type": "llama", "tie_word_embeddings": false}`).(*file)
+	check(t, "head", Check(untied, e), "")
+	delete(untied.arrays.Arrays, "lm_head.weight")
+	check(t, "no head", Check(untied, e), "tie_word_embeddings of its config.json is false")
+	tied := foreign(t, e, nil, `{"model_type": "llama", "tie_word_embeddings": true}`).(*file)
+	delete(tied.arrays.Arrays, "lm_head.weight")
+	check(t, "tied", Check(tied, e), "")
+	if text := Taken(tied, e); text != "as they are; the head starts from the embedding, and is trained by itself" {
+		t.Error(text)
+	}
 	off := experimentOf(t, map[string]string{"keep-silu": "off"})
 	check(t, "silu", Check(foreign(t, e, nil, `{"model_type": "llama"}`), off), "hidden_act of its config.json is silu, keep-silu is off")
 	eps := experimentOf(t, map[string]string{"norm-eps": "1e-5", "rope-theta": "500000"})
