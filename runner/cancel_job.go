@@ -18,7 +18,7 @@ func cancelJob(ctx context.Context, s *Store, in Info, f jobFile) (Info, error) 
 	end := func() error {
 		ended = true
 		defer theQueue().forget(f.Ref)
-		return client.Cancel(ctx, f.Ref)
+		return endJob(ctx, client, in.Dir, f)
 	}
 	if _, err := readAgent(in.Dir); errors.Is(err, fs.ErrNotExist) {
 		if err := end(); err != nil {
@@ -56,7 +56,7 @@ func (h *Handle) endOrphan() {
 		_ = requestCancel(h.Dir, conductGone) // if it cannot be written, the job ends by itself when it misses this program
 	}
 	if _, err := readAgent(h.Dir); errors.Is(err, fs.ErrNotExist) {
-		_ = endJob(&slurm.Client{}, f)
+		_ = endJob(context.Background(), &slurm.Client{}, h.Dir, f)
 	}
 }
 
@@ -66,7 +66,7 @@ func comesBack(in Info) bool {
 	if !own || in.Result == nil || in.Result.RestartedAs != "" || !mayRestart(in) {
 		return false
 	}
-	j, err := theQueue().Job(f.Ref)
+	j, err := askJob(in.Dir, f)
 	return err == nil && !j.Over()
 }
 
@@ -74,7 +74,7 @@ func comesBack(in Info) bool {
 func takeBack(ctx context.Context, in Info, reason string) (Info, error) {
 	f, err := readJob(in.Dir)
 	if err == nil {
-		err = errors.Join(requestCancel(in.Dir, reason), (&slurm.Client{}).Cancel(ctx, f.Ref))
+		err = errors.Join(requestCancel(in.Dir, reason), endJob(ctx, &slurm.Client{}, in.Dir, f))
 	}
 	theQueue().forget(f.Ref)
 	if err != nil {

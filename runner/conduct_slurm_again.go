@@ -72,7 +72,7 @@ func (c *conduct) comeBack(dir string) error {
 	if in.Result == nil || !c.leaves(in) || !mayRestart(in) {
 		return nil
 	}
-	if f, own := ownJob(in.Dir); own {
+	if f, own := ownJob(in.Dir); own && f.ID == os.Getenv("SLURM_JOB_ID") {
 		return requeue(&slurm.Client{}, f)
 	}
 	return nil

@@ -58,23 +58,17 @@ func (s *slurmJob) Cancel(reason string) error {
 // Kill implements Agents.
 func (s *slurmJob) Kill() error {
 	s.once.Do(func() { close(s.killed) })
-	return endJob(s.client, s.current())
+	dir, f := s.current()
+	return endJob(context.Background(), s.client, dir, f)
 }
 
 // current is the job of the last run of the chain, which may be another one than that of the first.
-func (s *slurmJob) current() jobFile {
-	if f, ok := ownJob(Last(readInfo(s.dir, here(), time.Now())).Dir); ok {
-		return f
+func (s *slurmJob) current() (dir string, f jobFile) {
+	dir = Last(readInfo(s.dir, here(), time.Now())).Dir
+	if f, ok := ownJob(dir); ok {
+		return dir, f
 	}
-	return s.file
-}
-
-// endJob has Slurm end a job.
-func endJob(c *slurm.Client, f jobFile) error {
-	if !f.own() {
-		return nil
-	}
-	return c.Cancel(context.Background(), f.Ref) // it has a deadline of its own
+	return s.dir, s.file
 }
 
 // endTold says for which cause agents ended, where the scheduler that started them knows it.
@@ -105,14 +99,15 @@ func (s *slurmJob) Wait() error {
 			if in.Result != nil && !mayRestart(in) {
 				return nil
 			}
-			ask.about(s.current().Ref, s.patience(killed == nil))
+			_, f := s.current()
+			ask.about(f.Ref, s.patience(killed == nil))
 		case <-killed:
 			killed, limit = nil, time.After(jobSilence)
 		case <-limit:
 			return fmt.Errorf("its Slurm job %s was to end and %v later nobody knows whether it did", s.file.ID, jobSilence)
 		case j := <-ask.answers:
 			ask.out = false
-			if j.Over() && s.current().Ref == j.Ref {
+			if dir, f := s.current(); j.Over() && f.Ref == j.Ref && belongs(dir, f, j) {
 				if j.State == slurm.Cancelled { // somebody does not want it to go on
 					_ = requestCancel(Last(readInfo(s.dir, here(), time.Now())).Dir, jobSays(j))
 				}

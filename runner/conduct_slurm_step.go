@@ -79,7 +79,7 @@ func (c *slurmConductor) again(ctx context.Context, j conductJob, few error) (Ag
 		return nil, few
 	}
 	before, ok := ownJob(filepath.Join(filepath.Dir(j.Dir), j.Run.Restart.Of))
-	if !ok {
+	if !ok || before.ID != os.Getenv("SLURM_JOB_ID") {
 		return nil, few
 	}
 	script, err := protocol.ReadFile(before.Script, maxScriptBytes) // what the user set may not be there to read on a node

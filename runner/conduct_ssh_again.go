@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
 	"time"
 
 	"boost-tui/experiment"
@@ -70,7 +69,7 @@ func (s *Store) revive(in *Info) {
 
 // needsConductor reports whether somebody should bring home what hosts of the run have, and nobody does.
 func (in *Info) needsConductor() bool {
-	if in.Run.Experiment.Where.Where != experiment.WhereSSH || in.Err != nil || in.Archived {
+	if in.Run.Experiment.Where.Where != experiment.WhereSSH || in.Err != nil || in.Archived || ownerOf(in.Dir) != os.Geteuid() {
 		return false
 	}
 	was, err := readSSH(in.Dir)
@@ -82,13 +81,6 @@ func (in *Info) needsConductor() bool {
 	}
 	if in.Run.Launcher.look(here()) == alive && time.Since(in.Run.Created) < conductPatience {
 		return false // it is being started
-	}
-	st, err := os.Lstat(in.Dir)
-	if err != nil {
-		return false
-	}
-	if sys, ok := st.Sys().(*syscall.Stat_t); !ok || int(sys.Uid) != os.Geteuid() {
-		return false
 	}
 	release, busy, err := standOver(in.Dir)
 	if err != nil || busy {

@@ -76,7 +76,7 @@ func jobName(r Run) string { return "boost-tui-" + r.ID }
 // ownJob is the job that was submitted for a run; false: there is none, or its file says nothing that is understood.
 func ownJob(dir string) (jobFile, bool) {
 	f, err := readJob(dir)
-	return f, err == nil && f.own()
+	return f, err == nil && f.own() && ownFile(filepath.Join(dir, protocol.JobFile))
 }
 
 // noJob reports that the run is no job at all.

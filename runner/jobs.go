@@ -195,7 +195,7 @@ func (in *Info) Job(now time.Time) *JobView {
 		return nil
 	}
 	v := &JobView{ID: f.ID, Cluster: f.Cluster}
-	j, err := theQueue().Job(f.Ref)
+	j, err := askJob(in.Dir, f)
 	if err != nil {
 		v.Problem = clean(err.Error(), maxLineRunes)
 		return v

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"boost-tui/runner/protocol"
 	"boost-tui/runner/slurm"
 )
 
@@ -15,11 +16,11 @@ const jobOver = "its Slurm job "
 
 // judgeQueued is about a run that no agent has taken on, where a job was submitted for it: Slurm knows. False: none was.
 func (in *Info) judgeQueued(now time.Time) bool {
-	f, own := ownJob(in.Dir)
-	if !own {
+	f, err := readJob(in.Dir)
+	if err != nil || !f.own() || in.Mine() && !ownFile(filepath.Join(in.Dir, protocol.JobFile)) {
 		return false
 	}
-	j, err := theQueue().Job(f.Ref)
+	j, err := askJob(in.Dir, f)
 	switch {
 	case err != nil:
 		in.State, in.Cause = Pending, clean(fmt.Sprintf("Slurm job %s: %v", f.ID, err), maxLineRunes)
@@ -60,7 +61,7 @@ func (in *Info) judgeJob(why *string, now time.Time) bool {
 	if err != nil {
 		return false
 	}
-	j, err := theQueue().Job(f.Ref)
+	j, err := askJob(in.Dir, f)
 	switch {
 	case err != nil:
 		*why += clean(fmt.Sprintf(" (job %s: %v)", f.ID, err), maxLineRunes)
@@ -88,7 +89,7 @@ func jobIsOver(dir string) bool {
 	if err != nil {
 		return false
 	}
-	j, err := theQueue().Job(f.Ref)
+	j, err := askJob(dir, f)
 	return err == nil && j.Over()
 }
 

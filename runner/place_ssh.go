@@ -84,9 +84,13 @@ type sshRecord struct {
 }
 
 func readSSH(dir string) (r sshRecord, err error) {
-	data, err := protocol.ReadFile(filepath.Join(dir, sshFile), maxFileBytes)
+	path := filepath.Join(dir, sshFile)
+	data, err := protocol.ReadFile(path, maxFileBytes)
 	if err != nil {
 		return r, err
+	}
+	if !ownFile(path) { // hosts would be reached that somebody else names
+		return r, fmt.Errorf("%s is another user's", path)
 	}
 	return parseSSH(data)
 }

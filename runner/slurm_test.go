@@ -103,6 +103,7 @@ func queuedRun(t *testing.T, id string) (*Store, Info) {
 	if err := writeJob(dir, jobFile{Kind: jobSlurm, Ref: slurm.Ref{ID: id}, Submitted: time.Now(), Host: "login"}); err != nil {
 		t.Fatal(err)
 	}
+	t.Setenv("RUN", r.ID) // tools say that the job is called so
 	theQueue().forget(slurm.Ref{ID: id})
 	return s, Info{ID: r.ID, Dir: dir}
 }
@@ -111,7 +112,7 @@ const squeueGone = `echo "slurm_load_jobs error: Invalid job id specified" >&2; 
 
 // controls is scontrol's answer about a job.
 func controls(id, rest string) string {
-	return fmt.Sprintf("echo 'JobId=%s JobName=x UserId=ann(1) GroupId=g(1) %s Partition=gpu NodeList=(null) Command=/x'", id, rest)
+	return fmt.Sprintf("echo 'JobId=%s JobName=boost-tui-'${RUN}' UserId=ann(%d) GroupId=g(1) %s Partition=gpu NodeList=(null) Command=/x'", id, os.Geteuid(), rest)
 }
 
 func TestQueuedRuns(t *testing.T) {
@@ -154,7 +155,8 @@ func TestCancelQueued(t *testing.T) {
 	id := "910001"
 	slurmTools(t, map[string]string{
 		"squeue":   `[ -e ` + mark + ` ] && { ` + squeueGone + `; }; printf '%-16s%-20s%-120s\n' ` + id + ` PENDING Resources`,
-		"scontrol": controls(id, "JobState=CANCELLED Reason=None"), "scancel": "echo $* >" + mark,
+		"scontrol": "[ -e " + mark + " ] || {\n" + controls(id, "JobState=PENDING Reason=Resources") + "; exit; }\n" + controls(id, "JobState=CANCELLED Reason=None"),
+		"scancel":  "echo $* >" + mark,
 	})
 	s, in := queuedRun(t, id)
 	got, err := Cancel(t.Context(), s, in.ID, "enough")

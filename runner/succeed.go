@@ -100,5 +100,5 @@ func (a *agent) handJobBack() error {
 		}
 		fmt.Fprintf(os.Stderr, "queue job %s again: %v\n", f.ID, err)
 	}
-	return client.Cancel(context.Background(), f.Ref)
+	return endJob(context.Background(), client, a.dir, f)
 }

@@ -19,7 +19,7 @@ func parseControl(out, id string) (j Job, ok bool) {
 }
 
 // userID ends a job's name: what follows it is always there, in this form, in all versions.
-var userID = regexp.MustCompile(` UserId=([^ ()]+)\((?:\d+)\) `)
+var userID = regexp.MustCompile(` UserId=([^ ()]+)\((\d+)\) `)
 
 func parseControlLine(line string) (j Job, ok bool) {
 	head, ok := strings.CutPrefix(line, "JobId=")
@@ -37,7 +37,7 @@ func parseControlLine(line string) (j Job, ok bool) {
 	if i := strings.Index(head[:at[0]], "JobName="); i >= 0 { // array jobs have their numbers before it
 		j.Name = head[i+len("JobName=") : at[0]]
 	}
-	j.User = head[at[2]:at[3]]
+	j.User, j.UserID = head[at[2]:at[3]], head[at[4]:at[5]]
 	seen := map[string]bool{}
 	for field := range strings.FieldsSeq(head[at[1]:]) {
 		name, value, has := strings.Cut(field, "=")

@@ -50,6 +50,7 @@ type Job struct {
 	Ref
 	Name      string
 	User      string
+	UserID    string // number of the user; empty: unknown
 	State     State
 	Reason    string // why it waits or how it ended, in Slurm's own word; empty: none
 	Partition string
