@@ -20,7 +20,17 @@ func newID(now time.Time, e experiment.Experiment) (string, error) {
 	if size == "" {
 		size = fmt.Sprintf("d%d", e.Model.D)
 	}
-	return NewID(now, size, string(e.Model.Variant), string(e.Parallel.Scheme), fmt.Sprintf("tp%d", e.Parallel.TP))
+	words := []string{size, string(e.Model.Variant), string(e.Parallel.Scheme)}
+	return NewID(now, append(words, strings.Split(Degrees(e.Parallel), "-")...)...)
+}
+
+// Degrees is how a run's id says how its ranks share the work: tp2-dp2-zero1.
+func Degrees(p experiment.Parallel) string {
+	text := strings.ReplaceAll(p.Degrees(), " ", "-")
+	for _, name := range []string{"tp", "dp", "pp", "zero"} {
+		text = strings.Replace(text, name+"-", name, 1)
+	}
+	return text
 }
 
 // NewID is a name that sorts by time (UTC), tells of what it is by words, and is apart from others of the same second

@@ -66,6 +66,11 @@ func TestIDs(t *testing.T) {
 		t.Errorf("%q, %v", id, err)
 	}
 	e.Model.Size, e.Model.Variant = "../../etc\x1b ÄX", ""
+	wide := e
+	wide.Parallel.DP, wide.Parallel.PP, wide.Parallel.Zero, wide.Parallel.SP = 4, 3, 1, true
+	if id, err := newID(time.Now(), wide); err != nil || !strings.Contains(id, "-dp4-pp3-zero1-sp-") || checkID(id) != nil {
+		t.Errorf("%s, %v", id, err)
+	}
 	if id, err = newID(time.Now(), e); err != nil || checkID(id) != nil || strings.Contains(id, "..-") {
 		t.Errorf("%q, %v", id, err)
 	}

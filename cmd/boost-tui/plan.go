@@ -66,7 +66,7 @@ func (a *app) printPlan(e experiment.Experiment, p *planner.Plan) error {
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	line := func(name, text string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(text, args...)) }
 	line("experiment", "%s %s, %s, %s, micro-batch %d x %d, seq %d, %s", e.Model.Size, e.Model.Variant, e.Parallel.Scheme,
-		dimensions(e.Parallel), e.Step.MicroBatch, e.Step.Accumulate, e.Step.Seq, p.DType)
+		e.Parallel.Degrees(), e.Step.MicroBatch, e.Step.Accumulate, e.Step.Seq, p.DType)
 	line("parameters", "%s, of which %s on a rank", format.SI(float64(p.Parameters)), format.SI(float64(p.ParametersPerRank)))
 	m := p.Memory
 	line("memory of a rank", "%s: weights %s, gradients %s, optimizer %s, activations %s, logits %s, buffers %s", format.Bytes(m.Total),
@@ -98,24 +98,6 @@ func (a *app) printPlan(e experiment.Experiment, p *planner.Plan) error {
 		}
 	}
 	return nil
-}
-
-// dimensions names the parallel degrees that are there.
-func dimensions(p experiment.Parallel) string {
-	s := fmt.Sprintf("tp %d", p.TP)
-	if p.DP > 1 {
-		s += fmt.Sprintf(" dp %d", p.DP)
-	}
-	if p.PP > 1 {
-		s += fmt.Sprintf(" pp %d", p.PP)
-	}
-	if p.Zero > 0 {
-		s += fmt.Sprintf(" zero %d", p.Zero)
-	}
-	if p.SP {
-		s += " sp"
-	}
-	return s
 }
 
 func fits(p *planner.Plan) string {

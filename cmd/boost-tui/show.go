@@ -83,7 +83,7 @@ func (a *app) printShow(v showView) error {
 	if v.Sweep != nil {
 		line("sweep", fmt.Sprintf("%s, point %s, attempt %d", v.Sweep.ID, v.Sweep.Point, v.Sweep.Attempt))
 	}
-	line("what", fmt.Sprintf("%s %s, %s, tp %d", v.Size, v.Variant, v.Scheme, v.TP))
+	line("what", fmt.Sprintf("%s %s, %s, %s", v.Size, v.Variant, v.Scheme, v.Experiment.Parallel.Degrees()))
 	line(experiment.EmulatedLink, v.Experiment.Parallel.Link)
 	if v.Step != nil {
 		at := fmt.Sprintf("%d of %d", *v.Step, v.Steps)

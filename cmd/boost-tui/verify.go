@@ -267,7 +267,7 @@ func (a *app) judge(reports []golden.Report, single bool) error {
 
 func (a *app) printReports(reports []golden.Report, bad int) error {
 	degrees := func(r golden.Report) string {
-		return dimensions(experiment.Parallel{TP: r.TP, DP: r.DP, PP: r.PP, Zero: r.Zero, SP: r.SP})
+		return experiment.Parallel{TP: r.TP, DP: r.DP, PP: r.PP, Zero: r.Zero, SP: r.SP}.Degrees()
 	}
 	wide := 4
 	for _, r := range reports {

@@ -127,7 +127,7 @@ func yesNow(wait string) string {
 
 // describe names an experiment in few words.
 func describe(e experiment.Experiment) string {
-	s := fmt.Sprintf("%s %s, %s, tp %d", e.Model.Size, e.Model.Variant, e.Parallel.Scheme, e.Parallel.TP)
+	s := fmt.Sprintf("%s %s, %s, %s", e.Model.Size, e.Model.Variant, e.Parallel.Scheme, e.Parallel.Degrees())
 	if e.Model.Rank > 0 {
 		s += fmt.Sprintf(", rank %d", e.Model.Rank)
 	}

@@ -201,6 +201,23 @@ func TestManyRanksArePaged(t *testing.T) {
 	has(t, d.Text(), "page 2 of 3", "   8  login03")
 }
 
+// Where stages and replicas are several, each rank's line says of which it is, as far as there is room.
+func TestRanksNameTheirStageAndReplica(t *testing.T) {
+	r := btp(t)
+	r.Experiment = testkit.Experiment(t, "tp=2", "dp=2", "pp=2", "zero=1", "steps=20")
+	r.Ranks, r.Steps = 8, 5
+	d, _ := start(t, 160, 40, r)
+	has(t, d.Text(), "stage  replica", "   5    2/2      1/2  login03", "dp2 pp2 zero1")
+	d.Resize(80, 24)
+	if strings.Contains(d.Text(), "replica") {
+		t.Errorf("there is no room for stages:\n%s", d.Text())
+	}
+	d, _ = start(t, 160, 40, btp(t))
+	if strings.Contains(d.Text(), "replica") {
+		t.Errorf("one replica is named:\n%s", d.Text())
+	}
+}
+
 func TestSessionKeepsTheRun(t *testing.T) {
 	d, _, shown := startScreen(t, 120, 36, fullRank(t), vanilla(t), btp(t))
 	d.Press("[", "y")

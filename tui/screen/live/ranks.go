@@ -34,13 +34,15 @@ func (m *Model) drawRanks(w, h int, wide bool) string {
 	page := ranks[min(len(ranks), m.page*pageRanks):min(len(ranks), (m.page+1)*pageRanks)]
 	notes := m.notes(iw, wide)
 	room := max(1, ih-1-len(notes))
-	bar := m.barWidth(page, iw, wide)
-	lines := []string{m.env.Theme.Dim.Paint(rankHeading(bar, wide, page))}
+	form := rankForm{wide: wide, gpus: gpus(page)}
+	form.places = wide && m.places() && m.barRoom(page, iw, rankForm{wide, form.gpus, true}) >= leastBar
+	bar := layout.Clamp(m.barRoom(page, iw, form), form.least(), form.most())
+	lines := []string{m.env.Theme.Dim.Paint(rankHeading(bar, form))}
 	for i, r := range page {
 		if i == room {
 			break
 		}
-		lines = append(lines, m.rankLine(r, bar, wide))
+		lines = append(lines, m.rankLine(r, bar, form))
 	}
 	title := format.Many(m.world(), "rank")
 	if n := reporting(ranks); n < m.world() && len(ranks) <= followRanks {
@@ -87,24 +89,53 @@ func gpus(page []rankStat) bool {
 	return false
 }
 
-// barWidth is the room of one of the two bars of a rank's line: what the
+// rankForm is which columns the ranks' lines have.
+type rankForm struct {
+	wide, gpus bool
+	places     bool // the stage and the replica of each rank
+}
+
+// leastBar is how narrow a bar may become in wide lines.
+const leastBar = 6
+
+func (f rankForm) least() int {
+	if f.wide {
+		return leastBar
+	}
+	return 3
+}
+
+func (f rankForm) most() int {
+	if f.wide {
+		return 30
+	}
+	return 14
+}
+
+// places reports whether ranks are told apart by their stage or their replica.
+func (m *Model) places() bool {
+	p := m.run.Run.Experiment.Parallel
+	return p.PP > 1 || p.DP > 1
+}
+
+// barRoom is the room of one of the two bars of a rank's line: what the
 // figures and the longest state leave.
-func (m *Model) barWidth(page []rankStat, w int, wide bool) int {
+func (m *Model) barRoom(page []rankStat, w int, f rankForm) int {
 	state := 0
 	for _, r := range page {
 		state = max(state, layout.Width(m.rankState(r)))
 	}
-	fixed, least, most := layout.Width(rankHeading(0, wide, page))-len("state"), 3, 14
-	if wide {
-		least, most = 6, 30
-	}
-	return layout.Clamp((w-fixed-state)/2, least, most)
+	return (w - (layout.Width(rankHeading(0, f)) - len("state")) - state) / 2
 }
 
-func rankHeading(bar int, wide bool, page []rankStat) string {
-	if wide {
-		head := fmt.Sprintf("rank  %-10s %s  %s  %10s  %6s  %-10s", "host", layout.Pad("busy %", bar+4), layout.Pad("work %", bar+4), "all comm %", "wait %", "memory")
-		if gpus(page) {
+func rankHeading(bar int, f rankForm) string {
+	if f.wide {
+		head := "rank  "
+		if f.places {
+			head += "stage  replica  "
+		}
+		head += fmt.Sprintf("%-10s %s  %s  %10s  %6s  %-10s", "host", layout.Pad("busy %", bar+4), layout.Pad("work %", bar+4), "all comm %", "wait %", "memory")
+		if f.gpus {
 			head += "  power  temp"
 		}
 		return head + "  state"
@@ -112,7 +143,14 @@ func rankHeading(bar int, wide bool, page []rankStat) string {
 	return fmt.Sprintf("rk %s %s %9s %5s  %-8s state", layout.Pad("busy %", bar+4), layout.Pad("work %", bar+4), "all comm%", "wait%", "memory")
 }
 
-func (m *Model) rankLine(r rankStat, bar int, wide bool) string {
+// place is the stage and the replica of a rank, counted from 1 as in "1/4".
+func (m *Model) place(rank int) string {
+	p := m.run.Run.Experiment.Parallel
+	stage, replica := p.Place(rank)
+	return fmt.Sprintf("%5s  %7s  ", fmt.Sprintf("%d/%d", stage+1, max(p.PP, 1)), fmt.Sprintf("%d/%d", replica+1, max(p.DP, 1)))
+}
+
+func (m *Model) rankLine(r rankStat, bar int, f rankForm) string {
 	t := m.env.Theme
 	gauge := func(style theme.Style, v float64) string {
 		return chart.Bar(t, style, v, 1, bar, true) + layout.PadLeft(percent(v), 4)
@@ -122,10 +160,14 @@ func (m *Model) rankLine(r rankStat, bar int, wide bool) string {
 	if r.memBytes >= 0 {
 		memory = format.Bytes(r.memBytes)
 	}
-	if !wide {
+	if !f.wide {
 		return fmt.Sprintf("%2d %s %s %9s %5s  %s %s", r.rank, gauge(t.Text, r.busy), gauge(t.Compute, r.work), percent(r.comm), percent(r.wait), layout.Pad(memory, 8), state)
 	}
-	line := fmt.Sprintf("%4d  %s %s  %s  %10s  %6s  %s", r.rank, layout.Pad(layout.Clean(r.host), 10), gauge(t.Text, r.busy), gauge(t.Compute, r.work),
+	place := ""
+	if f.places {
+		place = m.place(r.rank)
+	}
+	line := fmt.Sprintf("%4d  %s%s %s  %s  %10s  %6s  %s", r.rank, place, layout.Pad(layout.Clean(r.host), 10), gauge(t.Text, r.busy), gauge(t.Compute, r.work),
 		percent(r.comm), percent(r.wait), layout.Pad(memory, 10))
 	if r.gpu >= 0 {
 		line += fmt.Sprintf("  %s  %s", unit(r.powerW, "W"), unit(float64(r.tempC), "C"))

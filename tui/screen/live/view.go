@@ -79,7 +79,8 @@ func (m *Model) Status() string {
 	}
 	t := m.env.Theme
 	parts := []string{m.stateSign() + " " + layout.Clean(m.run.ID)}
-	if e := m.run.Run.Experiment; !strings.Contains(m.run.ID, string(e.Model.Variant)+"-"+string(e.Parallel.Scheme)) {
+	e := m.run.Run.Experiment
+	if !strings.Contains(m.run.ID, string(e.Model.Variant)+"-"+string(e.Parallel.Scheme)) {
 		parts = append(parts, describe(m.run)) // ids of ours say it already
 	}
 	if link := m.run.Run.Experiment.Parallel.Link; link != "" {
@@ -87,6 +88,11 @@ func (m *Model) Status() string {
 	}
 	if n := m.latest.newest.Step; n >= 0 {
 		parts = append(parts, progress(m.run, n))
+	}
+	if e.Parallel.Beside() != "" && !strings.Contains(m.run.ID, "-"+runner.Degrees(e.Parallel)+"-") {
+		parts = append(parts, beside(e.Parallel)) // behind how far it is, which matters more where there is little room
+	}
+	if m.latest.newest.Step >= 0 {
 		if loss := m.latest.newest.Loss; chart.Finite(loss) {
 			parts = append(parts, "loss "+chart.Value(loss))
 		}
@@ -124,6 +130,12 @@ func describe(in runner.Info) string {
 		text += fmt.Sprintf(" tp%d", e.Parallel.TP)
 	}
 	return layout.Clean(text)
+}
+
+// beside is "dp2 zero1", what there is beside tp: the status line is short.
+func beside(p experiment.Parallel) string {
+	_, text, _ := strings.Cut(strings.ReplaceAll(runner.Degrees(p), "-", " "), " ")
+	return text
 }
 
 // goal is the number of the last step that a run will make; 0 unknown.

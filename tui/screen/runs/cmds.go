@@ -106,7 +106,7 @@ func title(r run) string {
 	if r.Run.Name != "" {
 		s += " " + r.Run.Name
 	}
-	return layout.Clean(fmt.Sprintf("%s (%s %s, %s, tp %d)", s, e.Model.Size, e.Model.Variant, e.Parallel.Scheme, e.Parallel.TP))
+	return layout.Clean(fmt.Sprintf("%s (%s %s, %s, %s)", s, e.Model.Size, e.Model.Variant, e.Parallel.Scheme, e.Parallel.Degrees()))
 }
 
 func (m *Model) askCancel() tea.Cmd {

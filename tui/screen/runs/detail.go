@@ -52,7 +52,7 @@ func (m *Model) detail(t theme.Theme, r run, w int, short bool) []string {
 
 func heading(t theme.Theme, r run) string {
 	e := r.Run.Experiment
-	s := fmt.Sprintf("%s %s %s tp %d", e.Model.Size, e.Model.Variant, e.Parallel.Scheme, e.Parallel.TP)
+	s := fmt.Sprintf("%s %s %s %s", e.Model.Size, e.Model.Variant, e.Parallel.Scheme, e.Parallel.Degrees())
 	if e.Model.Rank > 0 {
 		s += fmt.Sprintf(" rank %d", e.Model.Rank)
 	}

@@ -33,8 +33,10 @@ func (r run) fig() *compare.Summary {
 	return r.figures(r.Info)
 }
 
+var onOff = map[bool]string{true: "on", false: "off"}
+
 // fields of the filter language.
-var fields = filter.Fields{Names: []string{"id", "state", "name", "size", "variant", "scheme", "tp", "rank", "seq", "steps", "ms", "loss", "tag", "note", "where", "host", "nodes", "partition", "archived", "disk", "user", "started"}}
+var fields = filter.Fields{Names: []string{"id", "state", "name", "size", "variant", "scheme", "tp", "dp", "pp", "zero", "sp", "rank", "seq", "steps", "ms", "loss", "tag", "note", "where", "host", "nodes", "partition", "archived", "disk", "user", "started"}}
 
 // Field is one value for the filter.
 func (r run) Field(name string) (filter.Value, bool) {
@@ -63,7 +65,9 @@ func (r run) Field(name string) (filter.Value, bool) {
 	case "partition":
 		return filter.Text(e.Where.Partition), true
 	case "archived":
-		return filter.Text(map[bool]string{true: "on", false: "off"}[r.Archived]), true
+		return filter.Text(onOff[r.Archived]), true
+	case "sp":
+		return filter.Text(onOff[e.Parallel.SP]), true
 	case "user":
 		return filter.Text(r.Run.User), true
 	case "started":
@@ -77,6 +81,12 @@ func (r run) number(name string) (filter.Value, bool) {
 	switch name {
 	case "tp":
 		return filter.Number(float64(e.Parallel.TP)), true
+	case "dp":
+		return filter.Number(float64(max(1, e.Parallel.DP))), true
+	case "pp":
+		return filter.Number(float64(max(1, e.Parallel.PP))), true
+	case "zero":
+		return filter.Number(float64(e.Parallel.Zero)), true
 	case "rank":
 		return filter.Number(float64(e.Model.Rank)), true
 	case "nodes":
@@ -168,7 +178,7 @@ func (m *Model) row(t theme.Theme, r run) table.Row {
 	if u, ok := m.usageOf(r.Info); ok {
 		disk = format.Bytes(u.Bytes)
 	}
-	label := named(r)
+	label := strings.TrimSpace(e.Parallel.Beside() + " " + named(r))
 	if e.Parallel.Link != "" {
 		label = strings.TrimSpace(experiment.EmulatedLink + " " + label)
 	}

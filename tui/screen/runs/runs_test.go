@@ -48,6 +48,24 @@ func store(t *testing.T) *testkit.Store {
 	return s
 }
 
+// What a run has beside tp stands in the list, in its heading, and can be asked for.
+func TestDegreesBesideTPAreShown(t *testing.T) {
+	s := store(t)
+	in := testkit.Info("0807-btp-i9", testkit.Experiment(t, "tp=2", "dp=2", "pp=2", "zero=1", "name=wide"), runner.Finished)
+	in.Run.Created = testkit.Start
+	s.Infos = append(s.Infos, in)
+	d := start(t, 200, 50, s)
+	if text := d.Text(); !strings.Contains(text, "dp 2 pp 2 zero 1 wide") || !strings.Contains(text, "btp tp 2 dp 2 pp 2 zero 1") {
+		t.Errorf("the degrees are not shown:\n%s", text)
+	}
+	d.Press("/")
+	d.Type("pp:2 zero>=1")
+	d.Press("enter")
+	if text := d.Text(); !strings.Contains(text, "#i9") || strings.Contains(text, "#g7") {
+		t.Errorf("the filter does not know pp:\n%s", text)
+	}
+}
+
 func start(t *testing.T, w, h int, s *testkit.Store) *testkit.Driver {
 	return testkit.NewDriver(t, w, h, app.Options{Env: testkit.Env(t, s), Screens: testkit.One(runs.New())})
 }
