@@ -239,6 +239,9 @@ func (c *conduct) await(ctx context.Context, h *Handle) (in Info, told bool, err
 	for {
 		select {
 		case <-h.ended:
+			if errors.Is(h.err, errSuperseded) {
+				return Info{}, true, h.err
+			}
 			return h.settle(), false, nil
 		case <-ctx.Done():
 			in, err = h.end(reasonToEnd(h.Dir))

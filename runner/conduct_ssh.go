@@ -50,7 +50,7 @@ type sshRun struct {
 	again     bool          // the agents were started by a conductor that is gone
 	pulse     pulse
 	removeDir func() error // of the shared connections
-	release   func()       // lets another process stand over the run
+	place     *post        // over the run
 
 	ctx    context.Context // ends when nobody needs to reach the hosts any more
 	cancel context.CancelFunc
@@ -63,16 +63,16 @@ type sshRun struct {
 
 // start implements conductor.
 func (c sshConductor) start(ctx context.Context, j conductJob) (Agents, error) {
-	release, busy, err := standOver(j.Dir)
+	place, busy, err := standOver(j.Dir)
 	if err != nil || busy { // who is busy looks after it
-		return nil, record.Explain(err)
+		return nil, err
 	}
 	r, err := newSSHRun(c.without(j.Lost), j)
 	if err != nil {
-		release()
+		place.leave()
 		return nil, err
 	}
-	r.release = release
+	r.place = place
 	if r.again {
 		was, _ := readSSH(j.Dir) // it could be read a moment ago
 		if agents, err := r.goOn(ctx, was); agents == nil {
@@ -139,7 +139,7 @@ func (r *sshRun) close() {
 	if r.home != nil {
 		r.home.close()
 	}
-	r.release()
+	r.place.leave()
 }
 
 // record is what a conductor that comes back must know. left are hosts that may hold files of the run when it is over.

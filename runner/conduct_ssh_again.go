@@ -10,11 +10,8 @@ import (
 	"time"
 
 	"boost-tui/experiment"
-	"boost-tui/internal/regular"
 	"boost-tui/runner/mirror"
 	"boost-tui/runner/protocol"
-
-	"golang.org/x/sys/unix"
 )
 
 // The conductor of a run on hosts that do not see its folder can be gone while its agents go on: it was killed, or the machine that
@@ -31,25 +28,6 @@ const (
 	gatherPatience = time.Hour
 	gatherEvery    = 10 * time.Second
 )
-
-// standOver makes this process the one that stands over a run from elsewhere. It lasts as long as the process, whatever ends that.
-// busy: another one does.
-func standOver(dir string) (release func(), busy bool, err error) {
-	f, err := regular.OpenFile(filepath.Join(dir, protocol.ConductFile), os.O_RDWR|os.O_CREATE, protocol.FileMode)
-	if err != nil {
-		return nil, false, err
-	}
-	release = func() { _ = f.Close() } // nothing was written through it that closing could lose
-	switch err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); {
-	case errors.Is(err, unix.EWOULDBLOCK):
-		release()
-		return nil, true, nil
-	case err != nil && !errors.Is(err, unix.ENOLCK) && !errors.Is(err, unix.ENOTSUP): // a file system without locks has to do without
-		release()
-		return nil, false, err
-	}
-	return release, false, nil
-}
 
 // revive starts a conductor for a run that needs one and has none. Until that one has found out more, the run counts as running. It
 // is no one's errand: what fails is tried at a later look.
@@ -82,12 +60,7 @@ func (in *Info) needsConductor() bool {
 	if in.Run.Launcher.look(here()) == alive && time.Since(in.Run.Created) < conductPatience {
 		return false // it is being started
 	}
-	release, busy, err := standOver(in.Dir)
-	if err != nil || busy {
-		return false
-	}
-	release()
-	return true
+	return !stoodOver(in.Dir, here())
 }
 
 // startAgain starts a conductor, where this is the program that the run is of: hosts refuse another version.

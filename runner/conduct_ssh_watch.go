@@ -16,7 +16,10 @@ import (
 
 // Wait implements Agents.
 func (r *sshRun) Wait() error {
-	r.watch()
+	if r.watch(); r.place.superseded() {
+		r.close()
+		return errSuperseded // whoever has come looks after everything
+	}
 	lost, err := r.outcome()
 	if r.home != nil {
 		err = errors.Join(err, r.home.conclude())
@@ -61,6 +64,8 @@ func (r *sshRun) watch() {
 		}
 		select {
 		case <-tick.C:
+		case <-r.place.lost:
+			return
 		case <-left[0].settled:
 			continue
 		}
