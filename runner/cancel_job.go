@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"time"
 
 	"boost-tui/runner/slurm"
@@ -62,12 +63,27 @@ func (h *Handle) endOrphan() {
 
 // comesBack reports that a run is over and its job waits to go on with another one.
 func comesBack(in Info) bool {
+	_, back := comingBack(in)
+	return back
+}
+
+// comingBack is comesBack, with the job. What is known of the run alone is asked first: lists look at thousands of them.
+func comingBack(in Info) (QueuedJob, bool) {
+	if !in.State.Over() || in.Result != nil && in.Result.RestartedAs != "" {
+		return QueuedJob{}, false
+	}
+	if in.State == Cancelled && in.Fault == UserFault && strings.HasPrefix(in.Cause, jobOver) {
+		in.Fault = MachineFault // a job that its user cancelled is over, and does not come back
+	}
+	if !mayRestart(in) {
+		return QueuedJob{}, false
+	}
 	f, own := ownJob(in.Dir)
-	if !own || in.Result == nil || in.Result.RestartedAs != "" || !mayRestart(in) {
-		return false
+	if !own {
+		return QueuedJob{}, false
 	}
 	j, err := askJob(in.Dir, f)
-	return err == nil && !j.Over()
+	return j, err == nil && !j.Over()
 }
 
 // takeBack keeps the job of a run that is over from going on with another one.

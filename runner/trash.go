@@ -100,7 +100,7 @@ func (s *Store) moveToTrash(root *os.Root, id, batch string) error {
 	return nil
 }
 
-// notAlive refuses a run that goes on. The state is read through the name.
+// notAlive refuses a run that goes on, or whose job waits to go on with another one. The state is read through the name.
 func (s *Store) notAlive(id string) error {
 	in, err := s.Load(id)
 	if err != nil {
@@ -108,6 +108,9 @@ func (s *Store) notAlive(id string) error {
 	}
 	if in.State == Running || in.State == Pending {
 		return fmt.Errorf("it is %s: `boost-tui cancel %s` ends it", in.State, id)
+	}
+	if j, back := comingBack(in); back {
+		return fmt.Errorf("its Slurm job %s comes back: `boost-tui cancel %s` first", j.ID, id)
 	}
 	return nil
 }

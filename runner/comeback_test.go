@@ -1,0 +1,65 @@
+package runner
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"boost-tui/runner/protocol"
+)
+
+// comingRun is a run that Slurm ended and whose job waits in the queue again; the mark is there once the job was cancelled.
+func comingRun(t *testing.T, id string) (s *Store, in Info, mark string) {
+	t.Helper()
+	mark = filepath.Join(t.TempDir(), "cancelled")
+	slurmTools(t, map[string]string{
+		"squeue": `[ -e ` + mark + ` ] && { ` + squeueGone + `; }; printf '%-16s%-20s%-120s\n' ` + id + ` PENDING BeginTime`,
+		"scontrol": "[ -e " + mark + " ] || {\n" + controls(id, "JobState=PENDING Reason=BeginTime") + "; exit; }\n" +
+			controls(id, "JobState=CANCELLED Reason=None"),
+		"scancel": "echo $* >" + mark,
+	})
+	s, in = queuedRun(t, id)
+	run, err := readRun(in.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run.Experiment.Where.MaxRestarts = 1
+	data, err := json.Marshal(run)
+	if err == nil {
+		err = protocol.WriteFile(filepath.Join(in.Dir, protocol.RunFile), data)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := writeResult(in.Dir, Result{State: Cancelled, Cause: jobOver + id + " was put back into the queue", Fault: MachineFault, Started: time.Now(), Ended: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	if in, err = s.Load(in.ID); err != nil || in.State != Cancelled {
+		t.Fatal(err, in.State)
+	}
+	return s, in, mark
+}
+
+// What comes back by itself is not deleted: its job would stay in the queue and find no run.
+func TestWhatComesBackIsNotDeleted(t *testing.T) {
+	s, in, mark := comingRun(t, "950001")
+	want := "its Slurm job 950001 comes back: `boost-tui cancel " + in.ID + "` first"
+	if done, err := s.Trash(in.ID); err == nil || !strings.Contains(err.Error(), want) || len(done) > 0 {
+		t.Fatal(done, err)
+	}
+	if err := s.Remove(in.ID); err == nil || !strings.Contains(err.Error(), want) {
+		t.Fatal(err)
+	}
+	if _, err := Cancel(t.Context(), s, in.ID, "enough"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(mark); err != nil {
+		t.Error("the job was not taken back: ", err)
+	}
+	if done, err := s.Trash(in.ID); err != nil || len(done) != 1 {
+		t.Fatal(done, err)
+	}
+}
