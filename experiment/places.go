@@ -83,7 +83,7 @@ func (c *checker) hosts() {
 		c.add("nodes", "a rank for every machine", fmt.Sprintf("are more than the %d ranks of tp x pp x dp", world), strconv.Itoa(world))
 	}
 	if w.Where == WhereSSH && w.Hosts == "" {
-		c.add("hosts", "ssh knows its machines", "must name machines, separated by commas, or a file that does")
+		c.add("hosts", "ssh knows its machines", "must name machines: say --hosts with their names, separated by commas, or a file that has them")
 	}
 }
 
@@ -94,9 +94,32 @@ func (c *checker) machine(m Machine) {
 			FormatBytes(m.NeedBytes), FormatBytes(m.MemBytes)))
 	}
 	if world := c.e.World(); m.Cores > 0 && world > m.Cores && !c.has("tp", "pp", "dp") {
-		c.add("tp", "a core for every rank", fmt.Sprintf("%d ranks share %d cores: steps will be slower than they need be", world, m.Cores))
+		key, made := c.degrees()
+		c.add(key, "a core for every rank", fmt.Sprintf("%s%d ranks share %d cores: steps will be slower than they need be", made, world, m.Cores))
 		c.out[len(c.out)-1].Warning = true
 	}
+}
+
+// degrees is the largest degree, which makes most of the ranks, and where there are others what they are in words.
+func (c *checker) degrees() (key, made string) {
+	p := c.e.Parallel
+	most := 0
+	var all []string
+	for _, d := range []struct {
+		key string
+		n   int
+	}{{"tp", p.TP}, {"dp", p.DP}, {"pp", p.PP}} {
+		if d.n > most {
+			key, most = d.key, d.n
+		}
+		if d.n > 1 {
+			all = append(all, fmt.Sprintf("%s %d", d.key, d.n))
+		}
+	}
+	if len(all) > 1 {
+		made = "with " + and(all) + " "
+	}
+	return key, made
 }
 
 // lever is the key that saves memory with the least harm.

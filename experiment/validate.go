@@ -56,6 +56,7 @@ func (c *checker) rules() {
 	c.evaluation()
 	c.starts()
 	c.hosts()
+	c.placeKeys()
 	c.later()
 }
 

@@ -87,8 +87,12 @@ func (a *app) resumed(f *experimentFlags, name string) (experiment.Experiment, e
 		if e, err = f.experiment(); err != nil {
 			return e, err
 		}
-	} else if e, err = f.over(e); err != nil {
-		return e, err
+	} else {
+		was := e
+		if e, err = f.over(e); err != nil {
+			return e, err
+		}
+		e = e.ForPlace(was)
 	}
 	e.Train.Resume = dir
 	return e, nil

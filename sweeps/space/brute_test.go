@@ -121,7 +121,7 @@ type solution struct {
 
 // canon tells what runs the same by the documented rules, written down once more.
 func canon(e experiment.Experiment) string {
-	skip := map[string]bool{"name": true, "tags": true, "size": true, "hosts": true, "account": true, "partition": true, "time": true}
+	skip := map[string]bool{"name": true, "tags": true, "size": true}
 	if r := e.Model.Rank; r >= 1 && r <= 65536 {
 		skip["rank"] = true
 	}

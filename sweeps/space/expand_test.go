@@ -235,7 +235,7 @@ func TestID(t *testing.T) {
 		}
 		ids[ID(other)] = kv
 	}
-	for _, kv := range []string{"name=x", "tags=a,b", "clip=1.0", "account=me", "lax-gate=vector", "loro-every=9", "sltrain-delta=0.5", "link=none", "keep-last=2"} {
+	for _, kv := range []string{"name=x", "tags=a,b", "clip=1.0", "max-restarts=2", "lax-gate=vector", "loro-every=9", "sltrain-delta=0.5", "link=none", "keep-last=2"} {
 		k, v, _ := strings.Cut(kv, "=")
 		other := e
 		err := other.Set(k, v)

@@ -65,7 +65,7 @@ func normal(e experiment.Experiment) experiment.Experiment {
 		t.StopAfter = 0
 	}
 	if w.Where == experiment.WhereLocal {
-		*w = experiment.Where{Where: w.Where, Nodes: w.Nodes, GPUsPerNode: w.GPUsPerNode, Setup: w.Setup, HeartbeatTimeout: experiment.Default().Where.HeartbeatTimeout}
+		w.MaxRestarts, w.HeartbeatTimeout = 0, experiment.Default().Where.HeartbeatTimeout
 	}
 	for _, f := range []*float64{&t.LR, &t.WeightDecay, &t.Beta1, &t.Beta2, &t.Clip} {
 		*f += 0 // makes 0 of -0
