@@ -2,6 +2,7 @@ package rendezvous
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -80,13 +81,17 @@ func Dial(ctx context.Context, addr string, o Options) (*Client, error) {
 		}
 		d.LocalAddr = net.TCPAddrFromAddrPort(netip.AddrPortFrom(ip, 0))
 	}
+	var who [8]byte
+	if _, err := rand.Read(who[:]); err != nil {
+		return nil, fmt.Errorf("rendezvous: %w", err)
+	}
 	giveUp := time.Now().Add(redialLimit)
 	var unlucky time.Time // when a handshake first broke off
 	for {
 		conn, err := d.DialContext(ctx, "tcp", addr)
 		if err == nil {
 			var c *Client
-			c, err = newClient(ctx, conn, o)
+			c, err = newClient(ctx, conn, o, hex.EncodeToString(who[:]))
 			if err == nil || !errors.Is(err, handshake.ErrNoAnswer) || ctx.Err() != nil {
 				return c, err
 			}
@@ -106,7 +111,9 @@ func Dial(ctx context.Context, addr string, o Options) (*Client, error) {
 	}
 }
 
-func newClient(ctx context.Context, conn net.Conn, o Options) (*Client, error) {
+// newClient introduces a client on a connection. who tells it from others, so that it is let in again where its first connection
+// broke before it had an answer.
+func newClient(ctx context.Context, conn net.Conn, o Options, who string) (*Client, error) {
 	// The socket accepts before rank 0's process is up, so the greeting may be long in coming.
 	limit, ok := ctx.Deadline()
 	if !ok {
@@ -114,7 +121,7 @@ func newClient(ctx context.Context, conn net.Conn, o Options) (*Client, error) {
 	}
 	conn.SetDeadline(limit)
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
-	out, in, err := handshake.Offer(conn, spoken, []byte(o.Secret), handshake.Hello{Rank: o.Rank, World: o.World, Version: o.Version})
+	out, in, err := handshake.Offer(conn, spoken, []byte(o.Secret), handshake.Hello{Rank: o.Rank, World: o.World, Version: o.Version, Subject: []byte(who)})
 	if errors.Is(err, handshake.ErrNoAnswer) {
 		err = lostError{err}
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -384,4 +385,60 @@ func FuzzMessage(f *testing.F) {
 			t.Errorf("%x decodes to %+v, which encodes otherwise", b, m)
 		}
 	})
+}
+
+// A rank whose first connection stands half open, as one that broke on the way does here, is let in when it comes again, and is
+// not given up for it; another process with its number is not.
+func TestComesAgain(t *testing.T) {
+	var lost atomic.Int64
+	s := serve(t, 2, func(o *Options) { o.OnLost = func(int) { lost.Add(1) } })
+	o := Options{Secret: secret, World: 2, Rank: 1, Version: "v1"}
+	come := func(who string) (*Client, error) {
+		conn, err := net.Dial("tcp", s.Addr())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return newClient(within(t, 5*time.Second), conn, o, who)
+	}
+	first, err := come("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Close()
+	if _, err := come("b"); !errors.Is(err, ErrRefused) {
+		t.Errorf("a second process of one rank: %v", err)
+	}
+	again, err := come("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-first.done // the server has hung up on it
+	if err := again.Set(within(t, 5*time.Second), "k", []byte("v")); err != nil {
+		t.Error(err)
+	}
+	if got := s.Connected(); !slices.Equal(got, []int{1}) || lost.Load() != 0 {
+		t.Errorf("connected: %v, %d were given up", got, lost.Load())
+	}
+	again.conn.Close()
+	for end := time.Now().Add(5 * time.Second); lost.Load() == 0 && time.Now().Before(end); time.Sleep(time.Millisecond) {
+	}
+	if lost.Load() != 1 {
+		t.Error("nobody was told of its end")
+	}
+}
+
+// A rank that left a moment ago and comes as another process finds its place free.
+func TestComesSoonAfter(t *testing.T) {
+	s := newStore(1)
+	p, next := &presence{who: "a"}, &presence{who: "b"}
+	if err := s.enter(t.Context(), 0, p); err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(50*time.Millisecond, func() { s.leave(0, p) })
+	if err := s.enter(t.Context(), 0, next); err != nil {
+		t.Error(err)
+	}
+	if s.leave(0, p) || len(s.connected()) != 1 {
+		t.Error("who has left takes another one's place away")
+	}
 }

@@ -119,11 +119,11 @@ func (s *Server) serve(conn net.Conn) {
 	keepAlive(conn)
 
 	conn.SetDeadline(time.Now().Add(handshakeLimit))
-	entered := false
+	entered, own := false, &presence{drop: func() { conn.Close() }}
 	h, in, out, err := handshake.Accept(conn, spoken, []byte(s.o.Secret), func(h handshake.Hello) error {
 		err := s.door.Pass(conn)
 		if err == nil {
-			err = s.admit(h)
+			err = s.admit(ctx, h, own)
 		}
 		entered = err == nil
 		return err
@@ -134,8 +134,7 @@ func (s *Server) serve(conn net.Conn) {
 	bye := false
 	if entered {
 		defer func() {
-			s.store.leave(h.Rank)
-			if !bye && s.o.OnLost != nil && s.ctx.Err() == nil {
+			if left := s.store.leave(h.Rank, own); left && !bye && s.o.OnLost != nil && s.ctx.Err() == nil {
 				s.o.OnLost(h.Rank)
 			}
 		}()
@@ -151,7 +150,7 @@ func (s *Server) serve(conn net.Conn) {
 }
 
 // admit decides about a client that knows the secret.
-func (s *Server) admit(h handshake.Hello) error {
+func (s *Server) admit(ctx context.Context, h handshake.Hello, own *presence) error {
 	switch {
 	case h.Version != s.o.Version:
 		return fmt.Errorf("rank %d runs binary %s, the rendezvous %s: install one binary on every host", h.Rank, short(h.Version), short(s.o.Version))
@@ -160,7 +159,8 @@ func (s *Server) admit(h handshake.Hello) error {
 	case h.Rank < 0 || h.Rank >= s.o.World:
 		return fmt.Errorf("rank %d of a world of %d", h.Rank, s.o.World)
 	}
-	return s.store.enter(h.Rank)
+	own.who = string(h.Subject)
+	return s.store.enter(ctx, h.Rank, own)
 }
 
 func short(version string) string {

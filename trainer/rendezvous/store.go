@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // Bounds of the whole store: a run needs a few keys per rank.
@@ -64,7 +65,7 @@ type store struct {
 	bytes    int
 	counters map[string]int64
 	barriers map[string]*barrier
-	here     map[int]bool
+	here     map[int]*presence
 	gone     map[int]bool
 }
 
@@ -78,7 +79,7 @@ func newStore(world int) *store {
 	return &store{
 		world: world, changed: make(chan struct{}),
 		values: map[string][]byte{}, counters: map[string]int64{}, barriers: map[string]*barrier{},
-		here: map[int]bool{}, gone: map[int]bool{},
+		here: map[int]*presence{}, gone: map[int]bool{},
 	}
 }
 
@@ -88,26 +89,54 @@ func (s *store) wake() {
 	s.changed = make(chan struct{})
 }
 
-// enter notes that a rank is connected.
-func (s *store) enter(rank int) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.here[rank] {
-		return fmt.Errorf("rank %d is connected already: two processes were started with one rank number", rank)
-	}
-	s.here[rank] = true
-	delete(s.gone, rank)
-	s.wake()
-	return nil
+// presence is a rank's connection.
+type presence struct {
+	who  string // tells one client from another with the same rank; empty: nobody can tell
+	drop func() // ends the connection
 }
 
-// leave notes that a rank's connection ended.
-func (s *store) leave(rank int) {
+// enterPatience is how long a connection of the same rank that is there already may take to end: its client may have left
+// it a moment ago, and this side not have come to it.
+const enterPatience = time.Second
+
+// enter notes that a rank is connected. A client that comes again before its first connection has ended here, since it broke on
+// the way, takes its place.
+func (s *store) enter(ctx context.Context, rank int, p *presence) error {
+	ctx, cancel := context.WithTimeout(ctx, enterPatience)
+	defer cancel()
+	for {
+		s.mu.Lock()
+		old, changed := s.here[rank], s.changed
+		if same := old != nil && p.who != "" && old.who == p.who; old == nil || same {
+			s.here[rank] = p
+			delete(s.gone, rank)
+			s.wake()
+			s.mu.Unlock()
+			if same {
+				old.drop()
+			}
+			return nil
+		}
+		s.mu.Unlock()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return fmt.Errorf("rank %d is connected already: two processes were started with one rank number", rank)
+		}
+	}
+}
+
+// leave notes that a rank's connection ended; false: another one is in its place.
+func (s *store) leave(rank int, p *presence) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.here[rank] != p {
+		return false
+	}
 	delete(s.here, rank)
 	s.gone[rank] = true
 	s.wake()
+	return true
 }
 
 // set stores a value, unless ifAbsent and there is one; it gives the value that holds now.
@@ -248,7 +277,7 @@ func (s *store) settle(ctx context.Context, but int) {
 	for {
 		s.mu.Lock()
 		n, changed := len(s.here), s.changed
-		if s.here[but] {
+		if s.here[but] != nil {
 			n--
 		}
 		s.mu.Unlock()
