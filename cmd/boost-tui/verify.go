@@ -24,13 +24,13 @@ type verifyFlags struct {
 	scheme, norm, grouping, device string
 	recompute                      string
 	tp, dp, pp, zero               int
-	sp                             bool
+	sp                             *bool // nil: not said
 }
 
 func newVerify(a *app) *cobra.Command {
 	var f verifyFlags
 	cmd := &cobra.Command{
-		Use: "verify", Short: "Check numbers against reference cases", GroupID: groupHouse, Args: cobra.NoArgs,
+		Use: "verify", Short: "Check numbers against reference cases", GroupID: groupHouse, Args: f.args,
 		Long: `Train small reference cases and compare losses, gradients and final parameters with what a separate
 implementation found. Without flags: every case in this binary, under every scheme and degree that fits it, online
 and sync, grouped and not, with every way of recomputing. Exits 3 when a check does not hold.
@@ -59,7 +59,7 @@ do not divide so are left out, or refused when they are named.
 	cmd.Flags().IntVar(&f.dp, "dp", 1, "data-parallel ranks")
 	cmd.Flags().IntVar(&f.pp, "pp", 1, "pipeline stages")
 	cmd.Flags().IntVar(&f.zero, "zero", 0, "ZeRO stage: 0 or 1")
-	cmd.Flags().BoolVar(&f.sp, "sp", false, "sequence parallelism")
+	cmd.Flags().VarPF(onOff{&f.sp}, "sp", "", "sequence parallelism").NoOptDefVal = "on"
 	cmd.Flags().StringVar(&f.norm, "norm", "", "only online or sync (default both, the worst counts)")
 	cmd.Flags().StringVar(&f.grouping, "grouping", "", "only on or off (default both, the worst counts)")
 	cmd.Flags().StringVar(&f.recompute, "recompute", "", "only none, low-rank or full (default all, the worst counts)")
@@ -116,18 +116,6 @@ func (f verifyFlags) checks() ([]oneCheck, error) {
 	return todo, nil
 }
 
-// nothing says why there is nothing to check.
-func (f verifyFlags) nothing(o golden.Options, cases []golden.Case) error {
-	const hint = "boost-tui verify without flags checks all that there are"
-	if len(cases) == 1 && len(cases[0].Schemes()) > 0 {
-		o.Scheme, o.TP = cases[0].Schemes()[0], max(f.tp, 1)
-		if err := cases[0].Fits(o); err != nil {
-			return fmt.Errorf("%w; %s", err, hint)
-		}
-	}
-	return errors.New("no case fits: " + hint)
-}
-
 // named reports whether one check was asked for by name: that it does not fit is an error then.
 func (f verifyFlags) named() bool { return len(f.cases) > 0 && f.tp > 0 }
 
@@ -151,7 +139,7 @@ func (f verifyFlags) options() (golden.Options, error) {
 	if d := scratch.Step.Device; d != experiment.DeviceCPU && d != experiment.DeviceAuto {
 		return golden.Options{}, fmt.Errorf("device %s: not in this version yet; use %s", d, experiment.DeviceCPU)
 	}
-	o := golden.Options{Scheme: scratch.Parallel.Scheme, DP: f.dp, PP: f.pp, Zero: f.zero, SP: f.sp, Open: cpuRanks()}
+	o := golden.Options{Scheme: scratch.Parallel.Scheme, DP: f.dp, PP: f.pp, Zero: f.zero, SP: f.sp != nil && *f.sp, Open: cpuRanks()}
 	if f.norm != "" {
 		sync := scratch.Step.Norm == experiment.NormSync
 		o.SyncNorm = &sync
