@@ -53,6 +53,15 @@ func (c sshConductor) without(lost []string) []string {
 // hostNames implements hosted.
 func (c sshConductor) hostNames() []string { return c.hosts }
 
+// CheckRun is CheckPlace of a run: its ranks must be enough for the hosts that it names, too.
+func CheckRun(e experiment.Experiment) error {
+	p, err := placeOf(e.Where)
+	if err != nil {
+		return err
+	}
+	return settleHosts(p, &e)
+}
+
 // settleHosts makes an experiment's record name the hosts themselves: a file of hosts can change, and its name means nothing
 // in another folder.
 func settleHosts(p Place, e *experiment.Experiment) error {

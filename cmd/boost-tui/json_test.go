@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"math"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -63,6 +64,15 @@ func TestPlanOfWhatBreaksRules(t *testing.T) {
 	}
 }
 
+func TestMoreHostsThanRanksAreRefused(t *testing.T) {
+	runs := t.TempDir()
+	r := try(t, "run", "--where", "ssh", "--hosts", "a,b,c", "--tp", "2", "--steps", "1", "--runs", runs)
+	made, err := os.ReadDir(runs)
+	if r.code != exitUsage || !strings.Contains(r.err, "3 hosts are named, and the run has 2 ranks") || len(made) > 0 || err != nil {
+		t.Errorf("exit %d, %s; %v, %v", r.code, r.err, made, err)
+	}
+}
+
 func TestRunThatDoesNotFitExits2(t *testing.T) {
 	r := try(t, "run", "--size", "40b", "--steps", "1", "--json", "--runs", t.TempDir())
 	if r.code != exitUsage || r.stdout != "" || !strings.Contains(r.err, "memory") {
@@ -87,6 +97,23 @@ func TestVerifyRefusesWhatDoesNotFit(t *testing.T) {
 		r := try(t, append([]string{"verify", "--json"}, strings.Fields(args)...)...)
 		if r.code != exitUsage || r.stdout != "" || r.err == "" {
 			t.Errorf("%s: exit %d, stdout %q, stderr %s", args, r.code, r.stdout, r.err)
+		}
+	}
+}
+
+// Whoever asks for what no case has is told why.
+func TestVerifySaysWhyNoCaseFits(t *testing.T) {
+	for args, want := range map[string]string{
+		"--sp on --tp 1":    "sequence parallelism splits tokens over tp, which is 1",
+		"--sp --scheme btp": "sequence parallelism is for scheme full-rank, not btp",
+		"--zero 1":          "zero 1 slices the optimizer over dp, which is 1",
+		"--dp 3":            "sequences cannot be shared by dp 3",
+		"--pp 4":            "layers cannot be shared by pp 4",
+		"--tp 7":            "not 7",
+		"--tp 7 on":         `unknown command "on"`,
+	} {
+		if r := try(t, append([]string{"verify"}, strings.Fields(args)...)...); r.code != exitUsage || !strings.Contains(r.err, want) {
+			t.Errorf("%s: exit %d, %s; want %q", args, r.code, r.err, want)
 		}
 	}
 }

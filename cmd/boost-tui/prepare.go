@@ -55,7 +55,7 @@ func (c checks) prepare(e experiment.Experiment) (prepared, error) {
 	if err := runner.Furnish(&e.Where); err != nil {
 		return prepared{}, usage(err)
 	}
-	if err := runner.CheckPlace(e.Where); err != nil {
+	if err := runner.CheckRun(e); err != nil {
 		return prepared{}, usage(err)
 	}
 	if onThisMachine(e) {

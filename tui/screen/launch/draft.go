@@ -52,7 +52,7 @@ func (d *draft) settle() {
 	if d.quick {
 		validate = resolved.Broken
 	}
-	d.resolved, d.faults = resolved, append(validate(d.machine), placeFaults(resolved.Where)...)
+	d.resolved, d.faults = resolved, append(validate(d.machine), placeFaults(resolved)...)
 	if len(d.place) > 0 && d.place[0].Value == resolved.Where.Where && len(d.obstacles()) == 0 {
 		d.faults = append(d.faults, d.place...)
 	}

@@ -83,7 +83,8 @@ const longValue = 200
 
 // placeFaults are what can be seen of a place without looking at it: what Slurm or ssh would stumble over. What only the
 // machines know is asked aside (see checked).
-func placeFaults(w experiment.Where) (out []experiment.Violation) {
+func placeFaults(e experiment.Experiment) (out []experiment.Violation) {
+	w := e.Where
 	add := func(key, value, reason string, near ...string) {
 		value = layout.Cut(layout.Clean(value[:min(len(value), longValue)]), 40, "~")
 		out = append(out, experiment.Violation{Key: key, Value: value, Rule: "a place is said plainly", Reason: reason, Nearest: near})
@@ -108,6 +109,9 @@ func placeFaults(w experiment.Where) (out []experiment.Violation) {
 		case strings.Contains(v, " ") && key != "constraint" && key != "hosts":
 			add(key, v, "holds a blank")
 		}
+	}
+	if n := strings.Count(w.Hosts, ",") + 1; w.Where == experiment.WhereSSH && w.Nodes <= 1 && !strings.Contains(w.Hosts, "/") && n > e.World() {
+		add("hosts", w.Hosts, fmt.Sprintf("names %d machines, and the run has %s (tp x pp x dp): name at most as many, or set nodes", n, format.Many(e.World(), "rank")))
 	}
 	if w.Where == experiment.WhereSlurm && w.Time != "" && !slurmTime(w.Time) {
 		add("time", w.Time, "is no time limit: minutes, hours:minutes:seconds, or days-hours:minutes:seconds", "60", "01:00:00", "1-00:00:00")

@@ -30,6 +30,16 @@ func set(d *testkit.Driver, name, value string) {
 	d.Advance(time.Second)
 }
 
+// More machines than ranks are told before the launch.
+func TestMoreHostsThanRanksAreTold(t *testing.T) {
+	d := start(t, 200, 50, &testkit.Store{})
+	place(d, "ssh")
+	set(d, "hosts", "a,b,c")
+	if !strings.Contains(d.Text(), "names 3 machines, and the run has 1 rank") {
+		t.Errorf("it is not told:\n%s", d.Text())
+	}
+}
+
 // place goes to another place.
 func place(d *testkit.Driver, name string) {
 	focus(d, "where")
