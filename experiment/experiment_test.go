@@ -43,6 +43,7 @@ func TestResolve(t *testing.T) {
 		{"variant=lax lax-base=cola size=350m lax-gate=dense", "lax-gate=dense keep-silu=off"},
 		{"variant=loro size=1b", "loro-every=200 loro-refresh=200 restart-warmup=5"},
 		{"variant=loro loro-every=30", "loro-refresh=30"},
+		{"variant=loro loro-every=3", "restart-warmup=3 loro-refresh=3"},
 		{"variant=sltrain", "sltrain-delta=0.03 sltrain-alpha=32 relora-alpha="},
 		{"variant=cola lax-gate=dense loro-every=9 sltrain-delta=0.5", "lax-gate= loro-every= sltrain-delta="},
 		{"device=cuda", "dtype=bf16 device=cuda"},

@@ -57,8 +57,23 @@ func (s search) mending(v Violation, key string, given []string) []string {
 				works = append(works, text)
 			}
 		}
+	} else if text := s.usual(k); len(works) == 0 && text != "" && s.mends(v, k, text) {
+		works = []string{text}
 	}
 	return works
+}
+
+// usual is what an open key is where nobody says it.
+func (s search) usual(k Key) string {
+	e := s.open
+	if !k.Open || k.set(&e, auto) != nil {
+		return ""
+	}
+	e, err := e.resolveAs(s.e)
+	if err != nil {
+		return ""
+	}
+	return k.get(&e)
 }
 
 // next finds the nearest value below or above from, in steps of a unit.

@@ -146,7 +146,7 @@ func (e *Experiment) resolveVariant() {
 		}
 		orInt(&t.LOROEvery, every)
 		orInt(&t.LORORefresh, t.LOROEvery)
-		orInt(&t.RestartWarmup, 5)
+		orInt(&t.RestartWarmup, max(1, min(5, t.LOROEvery)))
 	case ReLoRA:
 		orFloat(&m.ReLoRAAlpha, defaultAlpha)
 		orInt(&t.ReLoRAEvery, 500)

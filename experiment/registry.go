@@ -67,7 +67,7 @@ var keys = []Key{
 	count("train", "relora-every", "500", 1, maxSteps, "steps from merge to merge", func(e ex) any { return &e.Train.ReLoRAEvery }).open().of(ReLoRA),
 	{Name: "relora-keep-step", Section: "train", Help: "a merge leaves AdamW's count of steps", Kind: Switch, Default: on, Open: true, For: []Variant{ReLoRA},
 		field: func(e ex) any { return &e.Train.ReLoRAKeepStep }},
-	count("train", "restart-warmup", "loro: 5; relora: a tenth of relora-every", 1, maxSteps, "steps of warm-up after every exact step or merge; 1: none",
+	count("train", "restart-warmup", "loro: 5, or loro-every where that is less; relora: a tenth of relora-every", 1, maxSteps, "steps of warm-up after every exact step or merge; 1: none",
 		func(e ex) any { return &e.Train.RestartWarmup }).open().of(LORO, ReLoRA),
 	count("train", "seed", "1", 0, 1<<62, "seed of weights and data order", func(e ex) any { return &e.Train.Seed }),
 	text("train", "data", DataEmbedded, "embedded, or a text file, a folder, or a .bin or .npy of tokens; several as PATH:WEIGHT,PATH:WEIGHT", func(e ex) any { return &e.Train.Data }),

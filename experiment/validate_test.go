@@ -65,12 +65,13 @@ func TestValidate(t *testing.T) {
 		{"variant=lax scheme=full-rank", "scheme", "btp vanilla"},
 		{"variant=lax lax-gate=dense lax-base=cola recompute=low-rank tp=4", "", ""},
 		{"variant=loro loro-every=30 loro-refresh=20", "loro-refresh", "15 30"},
-		{"variant=loro loro-every=3", "restart-warmup", "3"},
+		{"variant=loro loro-every=3 restart-warmup=5", "restart-warmup", "3"},
 		{"variant=relora relora-every=3", "", ""},
 		{"variant=relora relora-every=10 restart-warmup=11", "restart-warmup", "10"},
 		{"variant=relora relora-alpha=0 relora-every=0", "relora-alpha relora-every", "1e-06"},
 		{"variant=cola relora-alpha=0 relora-every=0 lax-gate=dense", "", ""},
 		{"variant=sltrain sltrain-delta=2", "sltrain-delta", "1"},
+		{"variant=sltrain sltrain-delta=0", "sltrain-delta", "0.03"},
 		{"variant=sltrain sltrain-delta=0.00001", "sltrain-delta", "0.0001220703125"},
 		{"tp=2 link=bw=2GB/s,latency=20us", "", ""},
 		{"link=bw=2GB/s", "link", ""}, // a warning
@@ -111,6 +112,11 @@ func TestValidateMachine(t *testing.T) {
 	vs := e.Validate(Machine{MemBytes: 1 << 30, NeedBytes: 3 << 30, Cores: 2})
 	if len(vs) != 2 || vs[0].Key != "micro-batch" || !strings.Contains(vs[0].Reason, "3.0 GiB") || !vs[1].Warning {
 		t.Fatalf("%v", vs)
+	}
+	for set, want := range map[string]string{"dp=64": "dp 64: 64 ranks share 2 cores", "tp=4 dp=2": "tp 4: with tp 4 and dp 2 8 ranks share 2 cores", "pp=4": "pp 4: 4 ranks share"} {
+		if vs := mustResolve(t, strings.Fields(set)...).Validate(Machine{Cores: 2}); len(vs) == 0 || !strings.HasPrefix(vs[len(vs)-1].String(), want) {
+			t.Errorf("%s: %v, want %q", set, vs, want)
+		}
 	}
 	var invalid *InvalidError
 	if err := Invalid(vs); !errors.As(err, &invalid) || len(invalid.Violations) != 1 {
