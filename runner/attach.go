@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"boost-tui/internal/regular"
 	"boost-tui/profiler/record"
@@ -45,6 +46,7 @@ type LogOptions struct {
 	Ranks  []int // nil: every rank's
 	Tail   int   // lines of what is there already; negative: all
 	Follow bool  // go on until the run is over
+	Whole  bool  // lines are not cut, however long
 }
 
 // Logs hands out lines of the ranks' logs, safe for a terminal.
@@ -64,16 +66,16 @@ func Logs(ctx context.Context, dir string, o LogOptions, line func(rank int, tex
 			return fmt.Errorf("run %s has no rank %d: it has %d", in.ID, r, in.Run.World())
 		}
 		tails[i] = record.NewTailer(record.LogPath(dir, r))
-		if err := showTail(tails[i], o.Tail, func(s string) { line(r, s) }); err != nil {
+		if err := showTail(tails[i], o, func(s string) { line(r, s) }); err != nil {
 			return err
 		}
 	}
 	if !o.Follow {
-		return showUnfinished(tails, o.Ranks, line)
+		return showUnfinished(tails, o, line)
 	}
 	_, err = followRun(ctx, dir, func() error {
 		for i, t := range tails {
-			if err := drain(t, func(b []byte) { line(o.Ranks[i], Clean(string(b))) }); err != nil {
+			if err := drain(t, func(b []byte) { line(o.Ranks[i], o.text(b)) }); err != nil {
 				return err
 			}
 		}
@@ -82,11 +84,24 @@ func Logs(ctx context.Context, dir string, o LogOptions, line func(rank int, tex
 	if err != nil {
 		return err
 	}
-	return showUnfinished(tails, o.Ranks, line)
+	return showUnfinished(tails, o, line)
+}
+
+// text is a line safe for a terminal. One that is cut says by how much.
+func (o LogOptions) text(line []byte) string {
+	whole := clean(string(line), len(line))
+	if o.Whole {
+		return whole
+	}
+	n := utf8.RuneCountInString(whole)
+	if n <= maxLineRunes {
+		return whole
+	}
+	return fmt.Sprintf("%s (%d characters more)", clean(whole, maxLineRunes), n-maxLineRunes)
 }
 
 // showUnfinished hands out last lines that have no newline: a rank that dies may leave one.
-func showUnfinished(tails []*record.Tailer, ranks []int, line func(int, string)) error {
+func showUnfinished(tails []*record.Tailer, o LogOptions, line func(int, string)) error {
 	for i, t := range tails {
 		f, err := regular.Open(t.Path())
 		if errors.Is(err, fs.ErrNotExist) {
@@ -99,25 +114,30 @@ func showUnfinished(tails []*record.Tailer, ranks []int, line func(int, string))
 		if err = errors.Join(err, f.Close()); err != nil {
 			return fmt.Errorf("read %s: %w", t.Path(), err)
 		}
-		if s := Clean(firstLine(data)); s != "" {
-			line(ranks[i], s)
+		if s := o.text([]byte(firstLine(data))); s != "" {
+			line(o.Ranks[i], s)
 		}
 	}
 	return nil
 }
 
-// showTail hands out the last n lines that are there and leaves the tailer behind them.
-func showTail(t *record.Tailer, n int, line func(string)) error {
+// showTail hands out the last lines that are there and leaves the tailer behind them.
+func showTail(t *record.Tailer, o LogOptions, line func(string)) error {
+	n := o.Tail
 	if n < 0 {
-		return drain(t, func(b []byte) { line(Clean(string(b))) })
+		return drain(t, func(b []byte) { line(o.text(b)) })
 	}
 	// Lines of a log are short as a rule; ones that are not show as fewer lines.
-	if err := t.SkipToLast(max(int64(n)*maxLineRunes, 4096)); err != nil {
+	least := int64(64 << 10)
+	if o.Whole {
+		least = 1 << 20 // the longest line that is read
+	}
+	if err := t.SkipToLast(max(int64(n)*maxLineRunes, least)); err != nil {
 		return err
 	}
 	var last []string
 	err := drain(t, func(b []byte) {
-		last = append(last, Clean(string(b)))
+		last = append(last, o.text(b))
 		if len(last) > 2*n+64 {
 			last = slices.Delete(last, 0, len(last)-n)
 		}

@@ -332,6 +332,21 @@ func TestAttachAndLogs(t *testing.T) {
 	if all := strings.Join(lines, "\n"); !strings.Contains(all, "hello red") || !strings.HasSuffix(all, "no newline") || strings.Contains(all, "\x1b") {
 		t.Fatalf("log reads %q", all)
 	}
+	long := strings.Repeat("x", 3000) + "\x1b[31mend"
+	if err := os.WriteFile(record.LogPath(h.Dir, 0), []byte("short\n"+long+"\n"+long), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range []LogOptions{{Tail: -1}, {Tail: 1}, {Tail: -1, Whole: true}, {Tail: 1, Whole: true}} {
+		lines = nil
+		if err := Logs(t.Context(), h.Dir, o, func(_ int, s string) { lines = append(lines, s) }); err != nil {
+			t.Fatal(err)
+		}
+		for _, got := range lines[len(lines)-2:] {
+			if whole := strings.Repeat("x", 3000) + "end"; o.Whole && got != whole || !o.Whole && !strings.HasSuffix(got, "x… (2603 characters more)") {
+				t.Errorf("%+v: %d characters, …%s", o, len(got), got[max(0, len(got)-40):])
+			}
+		}
+	}
 	if err := Logs(t.Context(), h.Dir, LogOptions{Ranks: []int{7}}, nil); err == nil {
 		t.Error("logs of a rank that is not there")
 	}

@@ -19,7 +19,8 @@ func newLogs(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "logs RUN", Short: "Print what the ranks of a run wrote", GroupID: groupStore,
 		Long: `Print what the ranks of a run wrote to their standard output and error, cleaned of everything that could
-steer a terminal. With several ranks every line begins with its rank.`,
+steer a terminal. With several ranks every line begins with its rank. A line that is very long is cut, which it says;
+--json has it whole.`,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeOneRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			_, in, err := a.findReadable(args[0])
@@ -39,6 +40,7 @@ steer a terminal. With several ranks every line begins with its rank.`,
 			}
 			if a.json {
 				lines := []logLine{}
+				o.Whole = true
 				err := runner.Logs(cmd.Context(), in.Dir, o, func(rank int, text string) { lines = append(lines, logLine{rank, text}) })
 				if err != nil {
 					return err

@@ -77,6 +77,10 @@ func (a *app) printShow(v showView) error {
 		line("job", v.Job.String())
 	}
 	line("after", v.After)
+	if r := v.Restart; r != nil {
+		line("restarts", fmt.Sprintf("%s (restart %d of %d)", r.Of, r.Number, v.Experiment.Where.MaxRestarts))
+	}
+	line("goes on as", v.RestartedAs)
 	if r := v.Resumed; r != nil {
 		line("resumes", fmt.Sprintf("%s after step %d", r.Run, r.Step))
 	}
@@ -93,7 +97,7 @@ func (a *app) printShow(v showView) error {
 		line("step", at)
 	}
 	if e := v.Evaluation; e != nil {
-		line("evaluation", fmt.Sprintf("loss %.4f, perplexity %.3f, after step %d", e.Loss, e.Perplexity, e.Step))
+		line("evaluation", fmt.Sprintf("loss %.4f, perplexity %.3f, after step %d", e.Loss, e.Perplexity(), e.Step))
 	}
 	line("started", v.began.Local().Format(time.DateTime))
 	if v.Ended != nil {
