@@ -17,6 +17,7 @@ import (
 
 // describe says what the host is.
 func (p *probe) describe(ctx context.Context) error {
+	p.found.CPUs = allowed() // a rank may be bound to some of those that the host's ranks have
 	if !p.leads() {
 		return nil
 	}
@@ -30,6 +31,23 @@ func (p *probe) describe(ctx context.Context) error {
 	var err error
 	n.Binary, err = rendezvous.BinaryHash()
 	return errors.Join(err, p.cards(ctx))
+}
+
+// maxCPUs bounds the numbers of processors that are looked at, as the kernel's sets do.
+const maxCPUs = 1024
+
+// allowed are the processors that this process may use; nil: unknown.
+func allowed() (cpus []int) {
+	var set unix.CPUSet
+	if unix.SchedGetaffinity(0, &set) != nil {
+		return nil
+	}
+	for cpu := range maxCPUs {
+		if set.IsSet(cpu) {
+			cpus = append(cpus, cpu)
+		}
+	}
+	return cpus
 }
 
 // cards reads the GPUs. A driver that hangs is left behind when the stage's time is up.

@@ -67,6 +67,7 @@ type host struct {
 // found is what one rank has found. Of what is true of a host its first rank speaks.
 type found struct {
 	Node protocol.Node   `json:"node"`
+	CPUs []int           `json:"cpus,omitempty"` // that the rank may use
 	GEMM float64         `json:"gemm"`
 	Path []protocol.Path `json:"paths,omitempty"` // that this rank measured
 	All  []protocol.Link `json:"all,omitempty"`
@@ -255,6 +256,7 @@ func (p *probe) layOut(ctx context.Context) error {
 func (p *probe) gather(ctx context.Context, r *protocol.Preflight) error {
 	var answers []float64
 	for i, h := range p.hosts {
+		given := map[int]bool{} // processors that the host's ranks have together
 		for rank := h.First; rank < h.First+h.Ranks; rank++ {
 			data, err := p.Meet.Wait(ctx, foundKey(rank), rank)
 			if err != nil {
@@ -270,6 +272,10 @@ func (p *probe) gather(ctx context.Context, r *protocol.Preflight) error {
 				r.Nodes[i].Trouble = append(r.Nodes[i].Trouble, f.Node.Trouble...)
 			}
 			n := &r.Nodes[i]
+			for _, cpu := range f.CPUs {
+				given[cpu] = true
+			}
+			n.Cores = max(n.Cores, len(given)) // by itself a bound rank sees its own alone
 			n.GEMM += f.GEMM
 			if n.GEMMSlowest == 0 || f.GEMM < n.GEMMSlowest {
 				n.GEMMSlowest = f.GEMM
