@@ -63,3 +63,42 @@ func TestWhatComesBackIsNotDeleted(t *testing.T) {
 		t.Fatal(done, err)
 	}
 }
+
+// A run whose job waits to go on says so, and who follows it hears of its successor.
+func TestNextOfARunThatComesBack(t *testing.T) {
+	s, in, _ := comingRun(t, "950002")
+	if why := in.ComesBack(time.Now()); !strings.HasPrefix(why, "waits to go on as restart 1 of 1: Slurm job 950002 waits for its start time") {
+		t.Error(why)
+	}
+	var told []string
+	go func() {
+		time.Sleep(2 * stateEvery)
+		next, _, err := s.Create(in.Run.Experiment, CreateOptions{Restart: &Restart{Of: in.ID, Number: 1}})
+		was := *in.Result
+		was.RestartedAs = next.ID
+		if err == nil {
+			err = writeResult(in.Dir, was)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}()
+	next, ok, err := Next(t.Context(), in, func(why string) { told = append(told, why) })
+	if err != nil || !ok || next.Run.Restart == nil || next.Run.Restart.Of != in.ID || len(told) != 1 {
+		t.Fatal(err, ok, next.ID, told)
+	}
+	// One whose job was taken back has none.
+	s, in, mark := comingRun(t, "950003")
+	if _, err := Cancel(t.Context(), s, in.ID, "enough"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(mark); err != nil {
+		t.Error(err)
+	}
+	if _, ok, err := Next(t.Context(), in, nil); ok || err != nil {
+		t.Error(ok, err)
+	}
+	if why := in.ComesBack(time.Now()); why != "" {
+		t.Error(why)
+	}
+}

@@ -127,6 +127,10 @@ type runView struct {
 	Dir     string           `json:"dir"`
 	Error   string           `json:"error,omitempty"` // what of the run could not be read
 
+	Restart     *runner.Restart `json:"restart,omitempty"`      // what it goes on from by itself
+	RestartedAs string          `json:"restarted_as,omitempty"` // what goes on from it
+	ComesBack   string          `json:"comes_back,omitempty"`   // what it waits for to go on as another run; the cause has it too
+
 	Archived        bool       `json:"archived,omitempty"`
 	Owner           string     `json:"owner,omitempty"`         // where it is not this user's
 	Disk            *int64     `json:"disk_b,omitempty"`        // what it takes on the disk
@@ -139,7 +143,7 @@ func viewOf(in runner.Info) runView {
 	v := runView{
 		ID: in.ID, Name: in.Run.Name, State: string(in.State), Cause: in.Cause, Size: e.Model.Size, Variant: string(e.Model.Variant),
 		Scheme: string(e.Parallel.Scheme), TP: e.Parallel.TP, Steps: e.Train.Steps, Created: in.Run.Created,
-		Tags: append([]string{}, in.Tags...), Note: in.Note, Sweep: in.Run.Sweep, Dir: in.Dir, Archived: in.Archived,
+		Tags: append([]string{}, in.Tags...), Note: in.Note, Sweep: in.Run.Sweep, Dir: in.Dir, Archived: in.Archived, Restart: in.Run.Restart,
 	}
 	if !in.Mine() {
 		v.Owner = in.Owner()
@@ -149,6 +153,12 @@ func viewOf(in runner.Info) runView {
 	}
 	if in.Err != nil {
 		v.Error = in.Err.Error()
+	}
+	if in.Result != nil {
+		v.RestartedAs = runner.Clean(in.Result.RestartedAs)
+	}
+	if v.ComesBack = in.ComesBack(time.Now()); v.ComesBack != "" {
+		v.Cause = v.ComesBack + "; before: " + v.Cause
 	}
 	last, err := progressOf(in)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && v.Error == "" {

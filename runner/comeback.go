@@ -1,0 +1,61 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// restartPatience is how long a run that may be restarted without a job's coming back is given to have a successor: whoever stands
+// over it creates that at once.
+const restartPatience = 3 * time.Second
+
+// ComesBack says in words what a run that is over waits for where its job goes on with it as another one; empty: it does not. Only
+// of a run that may be restarted a scheduler is asked.
+func (in *Info) ComesBack(now time.Time) string {
+	j, back := comingBack(*in)
+	if !back {
+		return ""
+	}
+	text := fmt.Sprintf("waits to go on as restart %d of %d: Slurm job %s ", in.Run.restartNumber()+1, in.Run.Experiment.Where.MaxRestarts, j.ID)
+	if !j.Waits() {
+		return clean(text+"is "+strings.ToLower(string(j.State)), maxLineRunes)
+	}
+	words, _, _ := strings.Cut(strings.TrimPrefix(j.Waiting(now), "Slurm job "+j.ID+" "), "; may start")
+	text += words
+	if j.Start.After(now) {
+		text += " (not before " + j.Start.Local().Format("Mon 15:04") + ")"
+	}
+	return clean(text, maxLineRunes)
+}
+
+// Next waits, for as long as a run that is over may still be restarted, for the run that it goes on as; false: there is none. What
+// it waits for meanwhile is told, once.
+func Next(ctx context.Context, in Info, tell func(string)) (Info, bool, error) {
+	tick := time.NewTicker(stateEvery)
+	defer tick.Stop()
+	for limit := time.Now().Add(restartPatience); ; in = readInfo(in.Dir, here(), time.Now()) {
+		if next, ok := successor(in); ok {
+			return next, true, nil
+		}
+		if !mayRestartYet(in) || !comesBack(in) && time.Now().After(limit) {
+			return in, false, nil
+		}
+		if why := in.ComesBack(time.Now()); why != "" && tell != nil {
+			tell(why)
+			tell = nil
+		}
+		select {
+		case <-ctx.Done():
+			return in, false, fmt.Errorf("wait for the restart of run %s: %w", in.ID, ctx.Err())
+		case <-tick.C:
+		}
+	}
+}
+
+// mayRestartYet reports whether a run that is over is of the kind that is started again, and nobody asked for its end.
+func mayRestartYet(in Info) bool {
+	_, asked := cancelRequest(in.Dir)
+	return in.Err == nil && (comesBack(in) || in.Result != nil && mayRestart(in) && !asked)
+}
