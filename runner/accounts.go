@@ -3,8 +3,10 @@ package runner
 import (
 	"cmp"
 	"errors"
+	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"boost-tui/runner/control"
 	"boost-tui/runner/protocol"
@@ -74,6 +76,12 @@ func (a *agent) alone(reason string) string {
 	return o.alone
 }
 
+// heard reports whether the conductor of a run by ssh was heard just now: then this host is not cut off.
+func (a *agent) heard() bool {
+	st, err := os.Stat(leasePath(a.dir, a.o.Share.Host))
+	return err == nil && fileNow(a.dir, time.Now()).Sub(st.ModTime()) < suspicion
+}
+
 // lostHosts is why a run failed that lost hosts, and their names; the cause is empty where it lost none, or where they were lost
 // in an end that began for another reason.
 func (a *agent) lostHosts() (cause string, names []string) {
@@ -106,7 +114,7 @@ func (a *agent) lostHosts() (cause string, names []string) {
 	switch {
 	case lost.elsewhere:
 		cause += ", though it reaches the file system: the network between it and " + a.hostName() + ", which leads the run, is broken"
-	case len(names) == len(a.others.hosts)-1 && lost.lost != control.EndedWithoutWord: // silence has two ends
+	case len(names) == len(a.others.hosts)-1 && lost.lost != control.EndedWithoutWord && !a.heard(): // silence has two ends
 		cause += "; or " + a.hostName() + ", which leads the run, is cut off"
 	}
 	return cause, names

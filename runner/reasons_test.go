@@ -1,9 +1,12 @@
 package runner
 
 import (
+	"net"
 	"strings"
 	"testing"
 	"time"
+
+	"boost-tui/runner/control"
 )
 
 // What nobody wished failed, by the machine's fault, whoever says so; what somebody wished did not.
@@ -39,5 +42,45 @@ func TestLifelineEnded(t *testing.T) {
 		if got := lifelineEnded("node1"); got != want {
 			t.Errorf("held by %q: %s", holder, got)
 		}
+	}
+}
+
+// A host that leads a run and hears neither its conductor nor anybody else is the one that is lost.
+func TestLeaderThatIsCutOff(t *testing.T) {
+	ln, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &agent{dir: t.TempDir(), o: AgentOptions{Version: "v", Share: Share{Hosts: 2, Name: "node1", Address: "127.0.0.1"}},
+		meet: meeting{Secret: strings.Repeat("ab", 32), Incarnation: "0011223344556677"}, ending: ending{state: Failed, cause: "host node2" + hostLost + "nothing was heard of it"}}
+	server, err := control.Serve(ln, a.channel())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	a.others = &others{server: server, hosts: make([]other, 2)}
+	a.others.hosts[1].Name = "node2"
+	reason := conductUnheard("node1", 5*time.Second)
+	if got := a.alone(reason); got != reason {
+		t.Errorf("the other host is there: %s", got)
+	}
+	a.others.hosts[1].lost, a.others.lost = "nothing was heard of it for 5s", []int{1}
+	if cause, names := a.lostHosts(); !strings.Contains(cause, "; or node1, which leads the run, is cut off") || names[0] != "node2" {
+		t.Errorf("%s, %v", cause, names)
+	}
+	if err := renewLease(leasePath(a.dir, 0), "1 1\n"); err != nil {
+		t.Fatal(err)
+	}
+	if cause, _ := a.lostHosts(); strings.Contains(cause, "node1") {
+		t.Errorf("its conductor was heard just now: %s", cause)
+	}
+	if got := a.alone("interrupted"); got != "interrupted" {
+		t.Error(got)
+	}
+	if got := a.alone(reason); !strings.HasPrefix(got, "host node1, which leads the run, was lost: ") || stateFor(got) != Failed || faultOf(Run{}, Failed, got, nil) != MachineFault {
+		t.Error(got)
+	}
+	if cause, names := a.lostHosts(); !strings.HasPrefix(cause, "host node1, which leads") || len(names) != 1 || names[0] != "node1" {
+		t.Errorf("%s, %v", cause, names)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -220,6 +221,13 @@ func TestHostsBecomePartOfTheRecord(t *testing.T) {
 		if got := strings.Join(c.without(strings.Fields(lost)), " "); got != want {
 			t.Errorf("without %q: %s, want %s", lost, got, want)
 		}
+	}
+	was := Run{Experiment: e, Hosts: []string{"a", "b"}}
+	if got := successorHosts(was, []string{"b"}); !slices.Equal(got, []string{"a", "c"}) {
+		t.Errorf("a successor says that it is on %v", got)
+	}
+	if was.Experiment.Where.Where = experiment.WhereLocal; !slices.Equal(successorHosts(was, nil), was.Hosts) {
+		t.Error("a successor on this machine says that it is elsewhere")
 	}
 	if p, err = place("a,b,c", 1); err != nil {
 		t.Fatal(err)

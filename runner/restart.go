@@ -65,7 +65,7 @@ func (c *conduct) restart(ctx context.Context, in Info) (next string, err error)
 		return "", fmt.Errorf("find a checkpoint of run %s to go on from: %w", in.ID, err)
 	}
 	r, dir, err := s.Create(e, CreateOptions{Argv: in.Run.Argv, Predicted: in.Run.Predicted, Versions: in.Run.Versions, Foreground: in.Run.Foreground,
-		Sweep: in.Run.Sweep, Resumed: resumed, Hosts: in.Run.Hosts, Restart: &Restart{Of: in.Run.ID, Number: in.Run.restartNumber() + 1}})
+		Sweep: in.Run.Sweep, Resumed: resumed, Hosts: successorHosts(in.Run, c.lost), Restart: &Restart{Of: in.Run.ID, Number: in.Run.restartNumber() + 1}})
 	if err != nil {
 		return "", fmt.Errorf("restart run %s: %w", in.ID, err)
 	}
@@ -75,6 +75,16 @@ func (c *conduct) restart(ctx context.Context, in Info) (next string, err error)
 		return "", errors.Join(fmt.Errorf("restart run %s: %w", in.ID, err), os.RemoveAll(dir))
 	}
 	return dir, nil
+}
+
+// successorHosts are the hosts that the successor of a run is started on, after some were lost: where hosts are named, spare ones take
+// the places of those.
+func successorHosts(was Run, lost []string) []string {
+	by, err := conductorOf(was.Experiment.Where)
+	if c, ok := by.(sshConductor); ok && err == nil {
+		return c.without(lost)
+	}
+	return was.Hosts
 }
 
 func (c *conduct) checkpoint(dir string) (string, int, error) {
