@@ -190,7 +190,7 @@ func (h *home) conclude() error {
 	if failures != nil && r.State == Finished {
 		r.Cause = clean(failures.Error(), maxLineRunes)
 	}
-	err = errors.Join(removeReserve(h.dir), completeRollup(h.dir, h.run.job.Run.World()))
+	err = errors.Join(removeReserve(h.dir), forgetMeeting(h.dir), completeRollup(h.dir, h.run.job.Run.World()))
 	r.Summary = summarize(h.dir, r) // the agents knew only what lay on their hosts
 	if written := writeNewResult(h.dir, r); !errors.Is(written, fs.ErrExist) {
 		err = errors.Join(err, written)

@@ -182,7 +182,7 @@ func (r *sshRun) writeLost(lost []*sshHost) error {
 	} else if reason != "" {
 		res.State, res.Cause, res.Fault = Cancelled, reason+"; "+res.Cause, ""
 	}
-	err = errors.Join(err, removeReserve(r.job.Dir), completeRollup(r.job.Dir, r.job.Run.World()))
+	err = errors.Join(err, removeReserve(r.job.Dir), forgetMeeting(r.job.Dir), completeRollup(r.job.Dir, r.job.Run.World()))
 	res.Summary = summarize(r.job.Dir, res)
 	if written := writeNewResult(r.job.Dir, res); !errors.Is(written, fs.ErrExist) {
 		err = errors.Join(err, written)

@@ -222,7 +222,7 @@ func (h *Handle) settle() Info {
 		r.Cause += "; " + describe(primary(exits))
 	}
 	r.Fault = faultOf(h.Run, r.State, r.Cause, exits)
-	err = errors.Join(err, removeReserve(h.Dir), completeRollup(h.Dir, h.Run.World()))
+	err = errors.Join(err, removeReserve(h.Dir), forgetMeeting(h.Dir), completeRollup(h.Dir, h.Run.World()))
 	r.Summary = summarize(h.Dir, r)
 	if written := writeNewResult(h.Dir, r); !errors.Is(written, fs.ErrExist) { // else somebody settled it as well
 		err = errors.Join(err, written)

@@ -148,7 +148,7 @@ func (in *Info) conclude() (bool, error) {
 	for _, e := range exits {
 		r.Ranks = append(r.Ranks, RankExit{Rank: e.Rank, Code: e.Code, Signal: e.Signal})
 	}
-	err = errors.Join(removeReserve(in.Dir), completeRollup(in.Dir, in.Run.World()))
+	err = errors.Join(removeReserve(in.Dir), forgetMeeting(in.Dir), completeRollup(in.Dir, in.Run.World()))
 	r.Summary = summarize(in.Dir, r)
 	switch written := writeNewResult(in.Dir, r); {
 	case errors.Is(written, fs.ErrExist): // somebody else's, or one that cannot be read
@@ -161,6 +161,12 @@ func (in *Info) conclude() (bool, error) {
 
 // lastSign is when the run was last known to go on: whoever settles it may come days later.
 func (in *Info) lastSign() time.Time {
+	if !in.Ended.IsZero() {
+		return in.Ended
+	}
+	if _, own := ownJob(in.Dir); own && !in.HadRanks() { // nobody knows when its job ended
+		return wallNow()
+	}
 	st, err := os.Stat(filepath.Join(in.Dir, protocol.HeartbeatFile))
 	if err != nil || !in.HadRanks() || st.ModTime().Before(in.Run.Created) {
 		return in.Run.Created

@@ -291,3 +291,27 @@ func TestProgramHash(t *testing.T) {
 		t.Errorf("%s after %s, %v", b, a, err)
 	}
 }
+
+// Where every agent was killed, nobody of them is left to take away where they met: its secret goes with the run's end.
+func TestSettleForgetsTheMeeting(t *testing.T) {
+	s := NewStore(t.TempDir())
+	r, dir := orphan(t, s, "ok", nil)
+	gone, err := self()
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone.StartTicks++ // no such process
+	if err := claim(dir, gone, wallNow()); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeMeeting(dir, meeting{Rendezvous: "127.0.0.1:1", Control: "127.0.0.1:2", Secret: "secret"}); err != nil {
+		t.Fatal(err)
+	}
+	in, err := Settle(t.Context(), s, r.ID)
+	if err != nil || in.State != Lost || in.Result == nil {
+		t.Fatalf("%s: %s, %v", in.State, in.Cause, err)
+	}
+	if _, err := os.Lstat(filepath.Join(dir, protocol.MeetFile)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%s is still there: %v", protocol.MeetFile, err)
+	}
+}
