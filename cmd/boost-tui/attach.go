@@ -12,7 +12,8 @@ import (
 func newAttach(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "attach RUN", Short: "Follow a run until it is over", GroupID: groupStore,
-		Long: "Follow a run until it is over, then summarise it. Where it goes on as another run (--max-restarts), that one is followed. Ctrl-C stops following; the run goes on.",
+		Long: `Follow a run until it is over, then summarise it. Where it goes on as another run (--max-restarts), that one is followed.
+Ctrl-C stops following; the run goes on.`,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeOneRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, in, err := a.findReadable(args[0])
