@@ -2,6 +2,7 @@ package runner
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -100,5 +101,35 @@ func TestNextOfARunThatComesBack(t *testing.T) {
 	}
 	if why := in.ComesBack(time.Now()); why != "" {
 		t.Error(why)
+	}
+}
+
+// A run whose job was taken back while it waited ended then, and not when it was made.
+func TestEndOfAQueuedRun(t *testing.T) {
+	for name, end := range map[string]string{"of Slurm": "2026-01-02T03:04:05", "unknown": "Unknown"} {
+		id := fmt.Sprint(960000 + len(name))
+		slurmTools(t, map[string]string{"squeue": squeueGone, "scontrol": controls(id, "JobState=CANCELLED Reason=None EndTime="+end)})
+		s, in := queuedRun(t, id)
+		run, err := readRun(in.Dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run.Created = time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
+		rewrite(t, in.Dir, protocol.RunFile, run)
+		seen, err := s.Load(in.ID)
+		if err != nil || seen.State != Cancelled || seen.Ended.IsZero() != (name == "unknown") {
+			t.Errorf("%s: %v %s %v", name, err, seen.State, seen.Ended)
+		}
+		began := wallNow()
+		got, err := Settle(t.Context(), s, in.ID)
+		if err != nil || got.Result == nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		switch {
+		case name == "unknown" && got.Ended.Before(began.Add(-time.Second)):
+			t.Errorf("it ended %v, before it was settled", got.Ended)
+		case name != "unknown" && got.Ended.Format(time.DateTime) != "2026-01-02 03:04:05":
+			t.Errorf("it ended %v", got.Ended)
+		}
 	}
 }

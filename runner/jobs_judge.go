@@ -3,6 +3,7 @@ package runner
 import (
 	"cmp"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -40,6 +41,7 @@ func (in *Info) judgeQueued(now time.Time) bool {
 func (in *Info) judgeJobOver(j QueuedJob) {
 	in.State, in.Cause = Failed, jobSays(j.Job)
 	reason, asked := cancelRequest(in.Dir)
+	in.Ended = in.endOfJob(j.Job, asked)
 	switch {
 	case asked:
 		in.State, in.Cause = stateFor(reason), reason
@@ -52,6 +54,23 @@ func (in *Info) judgeJobOver(j QueuedJob) {
 			in.Cause = clean(in.Cause+": "+said, maxLineRunes)
 		}
 	}
+}
+
+// endOfJob is when a run ended with its job: when Slurm says, or when its end was asked for; zero: nobody knows. What lies before
+// the run or after this moment is somebody else's clock, and says nothing.
+func (in *Info) endOfJob(j slurm.Job, asked bool) time.Time {
+	ends := []time.Time{j.End}
+	if asked {
+		if st, err := os.Stat(filepath.Join(in.Dir, protocol.CancelFile)); err == nil {
+			ends = append(ends, st.ModTime())
+		}
+	}
+	for _, end := range ends {
+		if end.After(in.Run.Created) && end.Before(wallNow().Add(staleAfter)) {
+			return end.UTC()
+		}
+	}
+	return time.Time{}
 }
 
 // judgeJob is about a run whose agent shows no sign of life, where it is a job: why is what is to be said of the agent. True: that
