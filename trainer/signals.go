@@ -84,7 +84,7 @@ func (e *ending) watchLauncher(fd int, at func() (step int, operation string)) (
 		if pause(done, leaveAfter-wakePatience) {
 			return
 		}
-		c := &cause{Rank: nobody, Text: "boost-tui run, which the run belonged to, is gone, and its agent does not end the run", TSNanos: wallclock.UnixNano()}
+		c := &cause{Rank: nobody, Text: "the program that the run belonged to is gone, and its agent does not end the run", TSNanos: wallclock.UnixNano()}
 		step, operation := at()
 		e.fail(c, orphanLimit)
 		e.write(recordOf(e.spec.Rank, step, operation, c))
