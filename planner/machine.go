@@ -15,8 +15,9 @@ type Machine struct {
 	// AvailableBytes is what of it is not in use at this moment; 0: unknown. It changes by the second, so it
 	// warns and never forbids.
 	AvailableBytes int64 `json:"available_bytes,omitempty"`
-	Cores          int   `json:"cores"`           // of a host; 0: unknown
-	Nodes          int   `json:"nodes,omitempty"` // hosts; 0 is 1
+	Cores          int   `json:"cores"`             // of a host; 0: unknown
+	Nodes          int   `json:"nodes,omitempty"`   // hosts; 0 is 1
+	NoGPUs         bool  `json:"no_gpus,omitempty"` // somebody looked and found none
 }
 
 // hosts is how many there are.

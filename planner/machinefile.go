@@ -139,5 +139,6 @@ func (f MachineFile) TOML() ([]byte, error) {
 
 // Machine is so many nodes of it.
 func (f MachineFile) Machine(nodes int) Machine {
-	return Machine{Name: f.Name, MemBytes: f.MemoryBytes, Cores: f.Cores, Nodes: max(nodes, 1)}
+	return Machine{Name: f.Name, MemBytes: f.MemoryBytes, Cores: f.Cores, Nodes: max(nodes, 1),
+		NoGPUs: !f.Measured.IsZero() && f.GPUs == 0 && f.GPU == ""}
 }

@@ -16,6 +16,7 @@ import (
 	"boost-tui/planner"
 	"boost-tui/runner"
 	"boost-tui/runner/protocol"
+	"boost-tui/runner/ssh"
 )
 
 // machinesDir is where machines with a name are described: a file each in the user's configuration.
@@ -150,7 +151,17 @@ func machineOf(e experiment.Experiment, named string) (planner.Machine, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return planner.Machine{Name: e.Where.Where}, nil
 	}
-	return f.Machine(e.Where.Nodes), err
+	return f.Machine(nodesOf(e.Where)), err
+}
+
+// nodesOf is how many machines an experiment's ranks are on: of ssh, all that are named where no number is said.
+func nodesOf(w experiment.Where) int {
+	if w.Where == experiment.WhereSSH && w.Nodes <= 1 {
+		if hosts, err := ssh.Hosts(w.Hosts); err == nil {
+			return len(hosts)
+		}
+	}
+	return w.Nodes
 }
 
 // rates are what a machine is known to do.

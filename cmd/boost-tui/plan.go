@@ -32,6 +32,14 @@ machine says so and exits 0: to plan it is a fair question.`,
 			if err != nil {
 				return err
 			}
+			m, err := machineOf(e, machine)
+			if err != nil && machine != "" {
+				err = fmt.Errorf("--machine: %w", err)
+			}
+			if err != nil {
+				return usage(err)
+			}
+			dtype := dtypeForPlan(&e, m)
 			if e, err = e.ResolveForPlan(); err != nil {
 				return usage(err)
 			}
@@ -41,12 +49,6 @@ machine says so and exits 0: to plan it is a fair question.`,
 			if err := a.begins(&e); err != nil {
 				return usage(err)
 			}
-			m := planner.ThisMachine()
-			if machine != "" {
-				if m, err = machineOf(e, machine); err != nil {
-					return usagef("--machine: %w", err)
-				}
-			}
 			p, err := planner.New(e, m)
 			if err != nil {
 				return err
@@ -54,27 +56,41 @@ machine says so and exits 0: to plan it is a fair question.`,
 			if a.json {
 				return a.printJSON(planResult{p, e})
 			}
-			return a.printPlan(e, p)
+			return a.printPlan(e, m, dtype, p)
 		},
 	}
-	cmd.Flags().StringVar(&machine, "machine", "", "plan for this machine: a `NAME` that boost-tui preflight has described, or a file (default: this one)")
+	cmd.Flags().StringVar(&machine, "machine", "", "plan for this machine: a `NAME` that boost-tui preflight has described, or a file (default: this one, and of another place the one that boost-tui preflight has found there)")
 	f.register(cmd)
 	return cmd
 }
 
-func (a *app) printPlan(e experiment.Experiment, p *planner.Plan) error {
+// dtypeForPlan decides the type of an experiment that names neither it nor a device, where the machine is known to have no GPU: run would
+// take fp32 there. It returns what else is to be said of the type.
+func dtypeForPlan(e *experiment.Experiment, m planner.Machine) string {
+	open := e.Step.DType == "" && (e.Step.Device == "" || e.Step.Device == experiment.DeviceAuto)
+	switch {
+	case open && m.NoGPUs:
+		e.Step.DType = experiment.FP32
+		return " (as a run takes without GPUs)"
+	case open && !onThisMachine(*e):
+		return " (as on GPUs; a run on nodes without takes fp32: --device cpu plans that)"
+	}
+	return ""
+}
+
+func (a *app) printPlan(e experiment.Experiment, m planner.Machine, dtype string, p *planner.Plan) error {
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	line := func(name, text string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(text, args...)) }
-	line("experiment", "%s %s, %s, %s, micro-batch %d x %d, seq %d, %s", e.Model.Size, e.Model.Variant, e.Parallel.Scheme,
-		e.Parallel.Degrees(), e.Step.MicroBatch, e.Step.Accumulate, e.Step.Seq, p.DType)
+	line("experiment", "%s %s, %s, %s, micro-batch %d x %d, seq %d, %s%s", e.Model.Size, e.Model.Variant, e.Parallel.Scheme,
+		e.Parallel.Degrees(), e.Step.MicroBatch, e.Step.Accumulate, e.Step.Seq, p.DType, dtype)
 	line("parameters", "%s, of which %s on a rank", format.SI(float64(p.Parameters)), format.SI(float64(p.ParametersPerRank)))
-	m := p.Memory
-	line("memory of a rank", "%s: weights %s, gradients %s, optimizer %s, activations %s, logits %s, buffers %s", format.Bytes(m.Total),
-		format.Bytes(m.Weights), format.Bytes(m.Gradients), format.Bytes(m.Optimizer), format.Bytes(m.Activations), format.Bytes(m.Logits), format.Bytes(m.Buffers))
-	if m.Checkpoint > 0 {
-		line("copy for checkpoints", "%s of host memory beside it", format.Bytes(m.Checkpoint))
+	b := p.Memory
+	line("memory of a rank", "%s: weights %s, gradients %s, optimizer %s, activations %s, logits %s, buffers %s", format.Bytes(b.Total),
+		format.Bytes(b.Weights), format.Bytes(b.Gradients), format.Bytes(b.Optimizer), format.Bytes(b.Activations), format.Bytes(b.Logits), format.Bytes(b.Buffers))
+	if b.Checkpoint > 0 {
+		line("copy for checkpoints", "%s of host memory beside it", format.Bytes(b.Checkpoint))
 	}
-	line("fits", "%s", fits(p))
+	line("fits", "%s", fits(e, m, p))
 	line("step", "%s tokens, %sFLOP of the model, %s communicated by each rank in %d calls", format.Count(p.TokensPerStep),
 		format.SI(float64(p.FLOPs)), format.Bytes(p.StepBytes), p.Collectives)
 	line("block", "%sFLOP of a rank, forward and backward; %s FLOP per byte", format.SI(float64(p.Block.FLOPs)), format.Digits(p.Block.ArithmeticIntensity))
@@ -100,15 +116,27 @@ func (a *app) printPlan(e experiment.Experiment, p *planner.Plan) error {
 	return nil
 }
 
-func fits(p *planner.Plan) string {
+// fits says whether the plan fits, and by what that is judged.
+func fits(e experiment.Experiment, m planner.Machine, p *planner.Plan) string {
 	answer := "yes"
 	if !p.Fits {
 		answer = "no"
 	}
-	if p.MachineBytes == 0 {
-		return "unknown: this machine does not tell its memory"
+	by := m.Name
+	if by != planner.ThisMachine().Name {
+		by = "machine " + by
 	}
-	return fmt.Sprintf("%s: all ranks need %s, this machine has %s", answer, format.Bytes(p.NeedBytes), format.Bytes(p.MachineBytes))
+	has := "has"
+	if m.Nodes > 1 {
+		by, has = fmt.Sprintf("%d of %s", m.Nodes, by), "have"
+	}
+	switch {
+	case p.MachineBytes > 0:
+		return fmt.Sprintf("%s: all ranks need %s, %s %s %s", answer, format.Bytes(p.NeedBytes), by, has, format.Bytes(p.MachineBytes))
+	case onThisMachine(e) || m.Cores > 0:
+		return "unknown: " + by + " does not tell its memory"
+	}
+	return fmt.Sprintf("unknown: all ranks need %s, and nobody has looked at the machines of --where %s yet: boost-tui preflight does", format.Bytes(p.NeedBytes), e.Where.Where)
 }
 
 // plural is the word for so many.
