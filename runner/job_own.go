@@ -17,7 +17,7 @@ import (
 // run's if it is called after it, and is this user's.
 
 // errOthersJob is why nothing is said of the job of somebody else's run: a look at one starts no program.
-var errOthersJob = errors.New("Slurm is asked by its owner alone")
+var errOthersJob = errors.New("only its owner asks Slurm about it")
 
 // askJob is what Slurm says of the job of a run. Where the number is another job's by now, the run's has vanished.
 func askJob(dir string, f jobFile) (QueuedJob, error) {
