@@ -67,6 +67,7 @@ func (s *Store) Collect(ctx context.Context, o CollectOptions) ([]Garbage, []err
 		return nil, errs
 	}
 	c := &collector{ctx: ctx, store: s, root: root, o: o, me: here(), now: wallclock.Now()} // a run that cannot be read is not looked at
+	c.fsNow = fileNow(filepath.Join(s.Root, trashFolder), c.now)
 	c.trash()
 	c.hidden()
 	used := startedFrom(infos)
@@ -75,6 +76,7 @@ func (s *Store) Collect(ctx context.Context, o CollectOptions) ([]Garbage, []err
 			c.run(in, used[in.ID])
 		}
 	}
+	c.withdrawn()
 	if err := ctx.Err(); err != nil {
 		c.errs = append(c.errs, fmt.Errorf("collect: %w", err))
 	}
@@ -109,6 +111,8 @@ type collector struct {
 	o     CollectOptions
 	me    Process
 	now   time.Time
+	fsNow time.Time // by the clock of the file system
+	aside []withdrawal
 	found []Garbage
 	errs  []error
 }
@@ -171,38 +175,6 @@ func (c *collector) names(in *os.Root, folder string) []string {
 	return names
 }
 
-// trash finds deleted runs, and what an emptying that was interrupted left of them.
-func (c *collector) trash() {
-	root, trash, err := c.store.openTrash()
-	if err != nil {
-		c.errs = append(c.errs, fmt.Errorf("look into the trash: %w", err))
-		return
-	}
-	defer root.Close()
-	if trash == "" {
-		return
-	}
-	deleted, err := c.store.Deleted(c.ctx)
-	if err != nil {
-		c.errs = append(c.errs, err)
-		return
-	}
-	runs := map[string]Deleted{}
-	for _, d := range deleted {
-		runs[d.ID] = d
-	}
-	for _, name := range c.names(root, trash) {
-		path := filepath.Join(trash, name)
-		switch d, is := runs[name]; {
-		case c.ctx.Err() != nil || name[0] == '.' || mine(root, path) == nil:
-		case !is:
-			c.take(root, path, Garbage{Kind: GarbageTrash, Path: path, Why: "what is left of a deleted run"})
-		case c.now.Sub(d.When) >= c.o.TrashAge:
-			c.take(root, path, Garbage{Kind: GarbageTrash, Run: name, Path: path, Why: "deleted " + d.When.UTC().Format(time.DateTime) + " UTC"})
-		}
-	}
-}
-
 // hidden finds folders and files beside the runs whose makers are gone.
 func (c *collector) hidden() {
 	for _, name := range c.names(c.root, ".") {
@@ -210,17 +182,18 @@ func (c *collector) hidden() {
 		if !isIndex && !strings.HasPrefix(name, newPrefix) && !strings.HasPrefix(name, scratchPrefix) {
 			continue
 		}
-		st := mine(c.root, name)
-		if st == nil {
+		if mine(c.root, name) == nil {
 			continue
 		}
-		age := c.now.Sub(st.ModTime())
 		p, here := maker(name, c.me)
 		switch {
-		case isIndex && age > coolAfter, here && p.look(c.me) == dead:
+		case here && p.look(c.me) == dead:
 			c.take(c.root, name, Garbage{Kind: GarbageTemporary, Path: name, Why: "the program that made it is gone"})
-		case !isIndex && !here && age > foreignAfter:
-			c.take(c.root, name, Garbage{Kind: GarbageTemporary, Path: name, Why: "nothing has changed in it for " + strconv.Itoa(int(age.Hours()/24)) + " days"})
+		case isIndex:
+			c.idle(c.root, name, indexFile+"."+newBatch(), coolAfter, Garbage{Kind: GarbageTemporary, Path: name, Why: "the program that made it is gone"})
+		case !here:
+			days := strconv.Itoa(int(foreignAfter.Hours() / 24))
+			c.idle(c.root, name, newPrefix+c.mark()+"-"+newBatch(), foreignAfter, Garbage{Kind: GarbageTemporary, Path: name, Why: "nothing has changed in it for " + days + " days"})
 		}
 	}
 }

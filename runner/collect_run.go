@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -23,6 +24,9 @@ func (c *collector) run(in *Info, used bool) {
 		return
 	}
 	defer dir.Close()
+	if in.Ended.IsZero() && c.fsNow.Sub(newest(dir, ".")) < coolAfter { // lost from here, and perhaps at work where it is
+		return
+	}
 	for _, folder := range []string{".", filepath.Base(protocol.ExitDir("")), protocol.CheckpointDir} {
 		for _, name := range c.names(dir, folder) {
 			left := folder == protocol.CheckpointDir && strings.HasPrefix(name, protocol.CheckpointAside) ||
@@ -31,8 +35,13 @@ func (c *collector) run(in *Info, used bool) {
 				continue
 			}
 			path := filepath.Join(folder, name)
-			if st := mine(dir, path); st != nil && c.now.Sub(st.ModTime()) > coolAfter {
-				c.take(dir, path, Garbage{Kind: GarbageTemporary, Run: in.ID, Path: filepath.Join(in.ID, path), Why: "left by a program that was killed"})
+			if mine(dir, path) != nil {
+				private := "." + name + "." + newBatch()[:asideRandom]
+				if folder == protocol.CheckpointDir {
+					private = protocol.CheckpointAside + newBatch() + ".old"
+				}
+				c.idle(dir, path, filepath.Join(folder, private), coolAfter,
+					Garbage{Kind: GarbageTemporary, Run: in.ID, Path: filepath.Join(in.ID, path), Why: "left by a program that was killed"})
 			}
 		}
 	}
@@ -76,16 +85,50 @@ func (c *collector) checkpoints(in *Info, dir *os.Root) {
 	}
 	slices.Sort(steps)
 	for _, step := range steps[:max(0, len(steps)-keep)] {
-		path, named := at(step), filepath.Join(in.ID, at(step))
-		if c.o.Delete { // it loses its name first, so that nobody ever finds a part of it
-			hidden := filepath.Join(protocol.CheckpointDir, protocol.CheckpointAside+strconv.Itoa(step)+".old")
-			if err := dir.Rename(path, hidden); err != nil {
-				c.errs = append(c.errs, fmt.Errorf("free %s: %w", named, record.Explain(err)))
-				continue
-			}
-			path = hidden
+		w := withdrawal{path: at(step), Garbage: Garbage{Kind: GarbageCheckpoint, Run: in.ID, Path: filepath.Join(in.ID, at(step)), Why: fmt.Sprintf("step %d; the last %d stay", step, keep)}}
+		if !c.o.Delete {
+			c.take(dir, w.path, w.Garbage)
+			continue
 		}
-		c.take(dir, path, Garbage{Kind: GarbageCheckpoint, Run: in.ID, Path: named, Why: fmt.Sprintf("step %d; the last %d stay", step, keep)})
+		// It loses its name first, so that nobody ever finds a part of it.
+		w.hidden = filepath.Join(protocol.CheckpointDir, protocol.CheckpointAside+strconv.Itoa(step)+".old")
+		if err := dir.Rename(w.path, w.hidden); err != nil {
+			c.errs = append(c.errs, fmt.Errorf("free %s: %w", w.Path, record.Explain(err)))
+			continue
+		}
+		c.aside = append(c.aside, w)
+	}
+}
+
+// withdrawal is a checkpoint that has lost its name and is still whole.
+type withdrawal struct {
+	path, hidden string // in the run
+	Garbage
+}
+
+// withdrawn frees the checkpoints that lost their names. What began while they were looked for may have chosen one of them: it gets
+// its name back. What begins from here on does not find them.
+func (c *collector) withdrawn() {
+	if len(c.aside) == 0 {
+		return
+	}
+	infos, _ := c.store.List(context.WithoutCancel(c.ctx)) // whatever is not in it is not freed
+	used, over := startedFrom(infos), map[string]bool{}
+	for i := range infos {
+		over[infos[i].ID] = infos[i].State.Over()
+	}
+	for _, w := range c.aside {
+		dir, err := openRun(c.root, w.Run)
+		if err != nil {
+			c.errs = append(c.errs, fmt.Errorf("free %s: %w", w.Path, record.Explain(err)))
+			continue
+		}
+		if over[w.Run] && !used[w.Run] && c.ctx.Err() == nil {
+			c.take(dir, w.hidden, w.Garbage)
+		} else {
+			c.back(dir, w.hidden, w.path)
+		}
+		_ = dir.Close() // nothing was written through it
 	}
 }
 

@@ -87,7 +87,7 @@ func TestCollect(t *testing.T) {
 	for _, path := range []string{aside, notAside, young, tmp, filepath.Join(half, "part")} {
 		put(t, path, "x")
 	}
-	for _, path := range []string{aside, notAside, tmp, half, elsewhere} {
+	for _, path := range []string{aside, notAside, tmp, filepath.Join(half, "part"), half, elsewhere} {
 		aged(t, path)
 	}
 	want := []string{

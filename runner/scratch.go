@@ -53,6 +53,11 @@ func maker(name string, me Process) (p Process, ok bool) {
 			return p, false
 		}
 	}
+	return marked(rest, me)
+}
+
+// marked is maker for a name without its prefix.
+func marked(rest string, me Process) (p Process, ok bool) {
 	p = me
 	var place uint32
 	var random string

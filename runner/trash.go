@@ -88,14 +88,15 @@ func (s *Store) moveToTrash(root *os.Root, id, batch string) error {
 	if _, err := root.Lstat(to); err == nil {
 		return fmt.Errorf("the trash holds a run of that id already: `boost-tui runs gc --now --yes` empties it")
 	}
-	if err := root.Rename(id, to); err != nil {
-		return err
-	}
-	// Through the directory that is held open: what is at the name now may be something else. Where the disk is full, the
-	// time of the move stands for it.
+	// Before it moves, so that whoever finds it in the trash finds when it got there. Where the disk is full, the time of the move
+	// stands for it.
 	data, err := json.Marshal(deletion{Schema: Schema, Time: wallclock.Now().UTC(), Batch: batch})
 	if err == nil {
 		_ = dir.WriteFile(deletedFile, append(data, '\n'), protocol.FileMode)
+	}
+	if err := root.Rename(id, to); err != nil {
+		_ = dir.Remove(deletedFile) // it says nothing of a run that is not deleted
+		return err
 	}
 	return nil
 }
