@@ -180,14 +180,17 @@ func (m *Model) hostEnd(h *hostStat) (string, theme.Style) {
 	if m.run.State != runner.Finished && blames(m.run.Cause, h.name) {
 		return t.Glyphs.Cross + " the cause", t.Bad
 	}
-	bad, known := 0, 0
+	bad, known, cancelled := 0, 0, 0
 	if m.run.Result != nil {
 		for _, e := range m.run.Result.Ranks {
 			if !slices.Contains(h.ranks, e.Rank) {
 				continue
 			}
 			known++
-			if e.Code != 0 || e.Signal != "" {
+			switch {
+			case m.endedInOrder(e):
+				cancelled++
+			case e.Code != 0 || e.Signal != "":
 				bad++
 			}
 		}
@@ -199,6 +202,8 @@ func (m *Model) hostEnd(h *hostStat) (string, theme.Style) {
 		return "ended with it", t.Dim
 	case bad > 0:
 		return fmt.Sprintf("%s %d of %d ended badly", t.Glyphs.Cross, bad, len(h.ranks)), t.Bad
+	case cancelled > 0:
+		return t.Glyphs.Cancelled + " cancelled", t.Warn
 	}
 	return t.Glyphs.Check + " done", t.Good
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"boost-tui/runner"
+	"boost-tui/runner/protocol"
 	"boost-tui/tui/chart"
 	"boost-tui/tui/format"
 	"boost-tui/tui/layout"
@@ -198,6 +199,11 @@ func (m *Model) slowRank(rank int) bool {
 	return m.shown().slow.slow(rank) && m.run.State != runner.Failed
 }
 
+// endedInOrder reports whether a rank of a run that somebody ended left as it was asked to.
+func (m *Model) endedInOrder(e runner.RankExit) bool {
+	return m.run.State == runner.Cancelled && e.Signal == "" && e.Code == protocol.CodeCancelled
+}
+
 // rankEnd is what a rank does or how it ended, and in which style that is written.
 func (m *Model) rankEnd(r rankStat) (string, theme.Style) {
 	t := m.env.Theme
@@ -205,6 +211,8 @@ func (m *Model) rankEnd(r rankStat) (string, theme.Style) {
 		for _, e := range m.run.Result.Ranks {
 			switch {
 			case e.Rank != r.rank:
+			case m.endedInOrder(e):
+				return t.Glyphs.Cancelled + " cancelled", t.Warn
 			case e.Signal != "":
 				return t.Glyphs.Cross + " " + layout.Clean(e.Signal), t.Bad
 			case e.Code != 0:
