@@ -7,9 +7,9 @@ import (
 )
 
 // JobScript is the script of the job that a resolved experiment would be on Slurm, and the command that would submit it, with
-// FOLDER and PROGRAM for what is known only then. It looks at the user's own configuration and asks nobody else. What memory the
-// job would ask for follows from the plan and is left out.
-func JobScript(e experiment.Experiment) (script []byte, command []string, err error) {
+// FOLDER and PROGRAM for what is known only then. It looks at the user's own configuration and asks nobody else. The memory that the
+// job asks for follows from what is predicted; nil: it is left out.
+func JobScript(e experiment.Experiment, predicted *Predicted) (script []byte, command []string, err error) {
 	c := &slurmConductor{where: e.Where, client: &slurm.Client{}}
 	if c.config, err = userconfig.Load(); err != nil {
 		return nil, nil, err
@@ -17,7 +17,7 @@ func JobScript(e experiment.Experiment) (script []byte, command []string, err er
 	if c.setup, err = c.config.Named(e.Where.Setup); err != nil {
 		return nil, nil, err
 	}
-	s := c.submission(conductJob{Job: Job{Dir: "FOLDER", Binary: "PROGRAM"}, Run: Run{ID: "ID", Experiment: e}}, "FOLDER/"+jobScriptFile)
+	s := c.submission(conductJob{Job: Job{Dir: "FOLDER", Binary: "PROGRAM"}, Run: Run{ID: "ID", Experiment: e, Predicted: predicted}}, "FOLDER/"+jobScriptFile)
 	if err := s.Check(); err != nil {
 		return nil, nil, err
 	}

@@ -22,7 +22,7 @@ func TestJobScriptIsTheOneThatIsSubmitted(t *testing.T) {
 	}
 	e := experiment.Default()
 	e.Where = experiment.Where{Where: experiment.WhereSlurm, Nodes: 2, Partition: "$(gpu)", Setup: "cuda"}
-	script, command, err := JobScript(e)
+	script, command, err := JobScript(e, &Predicted{MemBytes: 1 << 30})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,8 +34,19 @@ func TestJobScriptIsTheOneThatIsSubmitted(t *testing.T) {
 	if command[0] != "sbatch" || !slices.Contains(command, "--nodes=2") || !slices.Contains(command, "--partition=$(gpu)") || strings.Contains(string(script), "gpu)") {
 		t.Errorf("command %q, script\n%s", command, script)
 	}
+	c := &slurmConductor{where: e.Where}
+	submitted := c.submission(conductJob{Job: Job{Dir: "FOLDER", Binary: "PROGRAM"}, Run: Run{ID: "ID", Experiment: e, Predicted: &Predicted{MemBytes: 1 << 30}}}, "FOLDER/job.sh")
+	want := submitted.Arguments()
+	if i := slices.IndexFunc(want, func(a string) bool { return strings.HasPrefix(a, "--mem=") }); i < 0 {
+		t.Errorf("no memory in %q", want)
+	}
+	c.config.Slurm.Lines = []string{"#SBATCH --exclusive"}
+	submitted = c.submission(conductJob{Job: Job{Dir: "FOLDER", Binary: "PROGRAM"}, Run: Run{ID: "ID", Experiment: e, Predicted: &Predicted{MemBytes: 1 << 30}}}, "FOLDER/job.sh")
+	if want = submitted.Arguments(); !slices.Equal(command[1:], want) {
+		t.Errorf("shown %q, submitted %q", command, want)
+	}
 	e.Where.Setup = "none-such"
-	if _, _, err := JobScript(e); err == nil {
+	if _, _, err := JobScript(e, nil); err == nil {
 		t.Error("a setup that is not there has a script")
 	}
 }

@@ -51,7 +51,7 @@ func build(o Options, screens []screen.Screen, log *logFile, term *terminal.Term
 			Store: o.Store, Launch: launcher(o), Cancel: canceller(o.Store), Export: exporter(o.Store), Sweeps: newSweepStore(o.Store, o.Binary), Usage: runner.UsageOf, Summary: compare.SummarizeContext, Compare: compare.CompareContext,
 			Plan:              func(e experiment.Experiment) (*planner.Plan, error) { return planner.New(e, o.machine(e)) },
 			LargestMicroBatch: func(e experiment.Experiment) int { return planner.LargestMicroBatch(e, o.machine(e)) },
-			Machine:           o.machine, CheckPlace: runner.CheckPlace, Setups: setups, Script: runner.JobScript, Job: func(in runner.Info) *runner.JobView { return in.Job(time.Now()) },
+			Machine:           o.machine, CheckPlace: runner.CheckPlace, Setups: setups, Script: o.script, Job: func(in runner.Info) *runner.JobView { return in.Job(time.Now()) },
 			Start:     o.Start,
 			Preflight: o.Preflight, ReadPreflight: protocol.ReadPreflight,
 			Theme: theme.New(looks), Now: time.Now, After: after, ReadOnly: o.ReadOnly, Host: host, WorkDir: work, Logf: log.Printf,
@@ -145,4 +145,13 @@ func exporter(s *runner.Store) func(context.Context, []string, string, bool) ([]
 		}
 		return export.Export(ctx, dirs, to, force)
 	}
+}
+
+// script is the job that a resolved experiment would be on Slurm, with the memory that a launch would ask for.
+func (o Options) script(e experiment.Experiment) (script []byte, command []string, err error) {
+	p, err := planner.New(e, o.machine(e))
+	if err != nil {
+		return nil, nil, err
+	}
+	return runner.JobScript(e, &runner.Predicted{MemBytes: p.Memory.Total})
 }
