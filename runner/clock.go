@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -57,13 +58,14 @@ func fileNow(dir string, here time.Time) time.Time {
 // staleness watches one heart. What it has seen change on its own clock needs no other.
 type staleness struct {
 	dir   string
+	file  string // whose changes are the beats; empty: the agent's
 	beat  time.Time
 	since time.Time // when the beat was first seen
 }
 
 // age is how old the last beat is; where there never was one, as old as can be.
 func (s *staleness) age() time.Duration {
-	st, err := os.Stat(filepath.Join(s.dir, protocol.HeartbeatFile))
+	st, err := os.Stat(filepath.Join(s.dir, cmp.Or(s.file, protocol.HeartbeatFile)))
 	if err != nil {
 		return 1<<63 - 1
 	}

@@ -152,6 +152,9 @@ func (c *conduct) attempt(ctx context.Context, dir string) (next string, err err
 	if err != nil || told || c.leaves(in) {
 		return "", err
 	}
+	if decides, err := c.decides(in); !decides {
+		return "", err
+	}
 	return c.restart(ctx, in)
 }
 

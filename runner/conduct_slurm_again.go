@@ -48,6 +48,9 @@ func (c *conduct) rejoin(ctx context.Context, dir string) (string, error) {
 	if in.State == Cancelled && in.Fault == UserFault && strings.HasPrefix(in.Cause, jobOver) {
 		in.Fault = MachineFault // a job that its user cancelled does not come back
 	}
+	if err := takeDecision(in.Dir); err != nil {
+		return "", err
+	}
 	return c.restart(ctx, in)
 }
 
@@ -73,6 +76,12 @@ func (c *conduct) comeBack(dir string) error {
 		return nil
 	}
 	if f, own := ownJob(in.Dir); own && f.ID == os.Getenv("SLURM_JOB_ID") {
+		if first, err := decide(in.Dir, byQueue); err != nil {
+			return err
+		} else if !first { // an agent does it, which ends this process as well
+			time.Sleep(requeuePatience)
+			return nil
+		}
 		return requeue(&slurm.Client{}, f)
 	}
 	return nil

@@ -175,7 +175,7 @@ func writePart(dir string, host int, p part) error {
 func (s *step) look() {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
-	var late time.Time
+	var late, beaten time.Time
 	_, submitted := ownJob(s.dir)
 	f := frontWatch{dir: s.dir, wanted: s.run.Foreground && submitted}
 	for {
@@ -183,6 +183,10 @@ func (s *step) look() {
 		case <-s.over:
 			return
 		case <-tick.C:
+		}
+		if time.Since(beaten) >= conductEvery {
+			beaten = time.Now()
+			_ = beatConduct(s.dir, beaten) // the next one may succeed
 		}
 		_, err := os.Lstat(filepath.Join(s.dir, protocol.ResultFile))
 		if ending := err == nil || s.ledNoMore() != ""; ending && late.IsZero() {

@@ -63,6 +63,9 @@ func (a *agent) writeSuccession() error {
 	}
 	r := Result{State: Failed, Fault: MachineFault, Cause: "host " + leader + ", which leads the run," + hostLost + a.lostLeader,
 		Started: a.started, Ended: wallNow(), Ranks: slices.Clone(a.results), Lost: []string{leader}}
+	if _, own := ownJob(a.dir); own && a.lostLeader == control.EndedWithoutWord { // its node is there: it hung up
+		r.Lost = nil
+	}
 	if reason, asked := cancelRequest(a.dir); asked && nobodysWish(reason) {
 		r.Cause = reason + "; " + r.Cause
 	} else if asked {
@@ -85,11 +88,18 @@ func (a *agent) writeSuccession() error {
 }
 
 // handJobBack lets go of a job whose first node, and with it the program that stood over the run, is lost: Slurm would keep the
-// other nodes for it until it notices, or to the end. Where the run is to go on the job is queued again.
+// other nodes for it until it notices, or to the end. Where the run is to go on the job is queued again. Where only the agent there
+// has ended, the program that stands over the run knows, and starts the run again in this job.
 func (a *agent) handJobBack() error {
 	f, ok := ownJob(a.dir)
 	if !ok || f.ID != os.Getenv("SLURM_JOB_ID") {
 		return nil
+	}
+	if !a.conductLost() {
+		return nil
+	}
+	if first, err := decide(a.dir, byQueue); !first {
+		return err
 	}
 	in := readInfo(a.dir, here(), wallNow())
 	client := &slurm.Client{}
