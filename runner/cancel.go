@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"boost-tui/runner/protocol"
+	"boost-tui/runner/slurm"
 )
 
 // killPatience is how long an agent on this machine may take to end a run before it is killed itself.
@@ -23,8 +24,10 @@ func Cancel(ctx context.Context, s *Store, id, reason string) (Info, error) {
 	if err != nil {
 		return Info{}, err
 	}
-	if in.State.Over() && in.Mine() && comesBack(in) {
-		return takeBack(ctx, in, reason)
+	if in.State.Over() && in.Mine() {
+		if dir, f, there := lingering(in); there {
+			return takeBack(ctx, in, dir, f, reason)
+		}
 	}
 	if in.State.Over() {
 		return in, fmt.Errorf("run %s is not running: it is %s", in.ID, in.State)
@@ -43,7 +46,8 @@ func Cancel(ctx context.Context, s *Store, id, reason string) (Info, error) {
 	} else if asked != nil {
 		return in, fmt.Errorf("cancel run %s: %w", in.ID, asked)
 	}
-	if f, own := ownJob(in.Dir); own && !local {
+	f, own := ownJob(in.Dir)
+	if own && !local {
 		return cancelJob(ctx, s, in, f)
 	}
 	var kill <-chan time.Time
@@ -52,7 +56,11 @@ func Cancel(ctx context.Context, s *Store, id, reason string) (Info, error) {
 		defer limit.Stop()
 		kill = limit.C
 	}
-	return awaitEnd(ctx, in, kill, func() error { return agent.wake(syscall.SIGKILL) })
+	in, err = awaitEnd(ctx, in, kill, func() error { return agent.wake(syscall.SIGKILL) })
+	if err == nil && own {
+		err = leftQueue(ctx, &slurm.Client{}, in.Dir, f)
+	}
+	return in, err
 }
 
 // awaitEnd blocks until the run is over; when the time to kill comes first, it kills.

@@ -31,8 +31,11 @@ func cancelJob(ctx context.Context, s *Store, in Info, f jobFile) (Info, error) 
 	defer tick.Stop()
 	for {
 		in, err := Settle(ctx, s, in.ID)
-		if err != nil || in.State.Over() && in.Result != nil {
+		if err != nil {
 			return in, err
+		}
+		if in.State.Over() && in.Result != nil {
+			return in, leftQueue(ctx, client, in.Dir, f)
 		}
 		if late := time.Since(asked); !ended && late > killPatience && (!saving(in.Dir) || late > savePatience) {
 			if err := end(); err != nil {
@@ -86,11 +89,13 @@ func comingBack(in Info) (QueuedJob, bool) {
 	return j, err == nil && !j.Over()
 }
 
-// takeBack keeps the job of a run that is over from going on with another one.
-func takeBack(ctx context.Context, in Info, reason string) (Info, error) {
-	f, err := readJob(in.Dir)
+// takeBack ends the job of a run that is over, which would go on with another one, or holds its nodes for nothing. dir is the run
+// of the chain that the job was submitted for.
+func takeBack(ctx context.Context, in Info, dir string, f jobFile, reason string) (Info, error) {
+	c := &slurm.Client{}
+	err := errors.Join(requestCancel(Last(in).Dir, reason), endJob(ctx, c, dir, f))
 	if err == nil {
-		err = errors.Join(requestCancel(in.Dir, reason), endJob(ctx, &slurm.Client{}, in.Dir, f))
+		err = leftQueue(ctx, c, dir, f)
 	}
 	theQueue().forget(f.Ref)
 	if err != nil {
