@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -209,11 +208,7 @@ func (r *sshRun) each(ctx context.Context, do func(*sshHost, context.Context) er
 			bad = append(bad, err)
 		}
 	}
-	const shown = 3
-	if more := len(bad) - shown; more > 0 {
-		bad = append(bad[:shown:shown], fmt.Errorf("and %d more hosts", more))
-	}
-	return errors.Join(bad...)
+	return sayHosts(bad)
 }
 
 // look finds out whether the hosts see the run's folder, and brings this program to those that lack it. A shared file system is not

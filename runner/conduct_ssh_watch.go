@@ -158,7 +158,7 @@ func (r *sshRun) outcome() (lost []*sshHost, err error) {
 			bad = append(bad, fmt.Errorf("host %s: %s", h.name, why))
 		}
 	}
-	return lost, errors.Join(bad...)
+	return lost, sayHosts(bad)
 }
 
 // writeLost writes the result of a run whose agents could not, because their hosts were lost.

@@ -132,3 +132,8 @@ func plain(line string) string {
 		return r
 	}, strings.ToValidUTF8(line, "?"))
 }
+
+// Mistaken reports whether the user has named what there is not, as opposed to a host that does not answer now.
+func (e *Error) Mistaken() bool {
+	return e.Kind == Unresolved && !strings.Contains(e.Text, "Temporary failure")
+}
