@@ -34,12 +34,20 @@ const (
 	notesPatience = lockStale + 5*time.Second
 )
 
-// Tag adds and removes tags of a run. A tag is one word without commas.
-func (s *Store) Tag(id string, add, remove []string) error {
-	for _, t := range add {
+// CheckTags says which of some words cannot be a tag.
+func CheckTags(words []string) error {
+	for _, t := range words {
 		if t == "" || len(t) > maxTagBytes || strings.ContainsAny(t, ", \t\n") || clean(t, maxTagBytes) != t {
 			return fmt.Errorf("%q cannot be a tag: it must be one printable word of at most %d bytes, without commas", clean(t, 40), maxTagBytes)
 		}
+	}
+	return nil
+}
+
+// Tag adds and removes tags of a run. A tag is one word without commas.
+func (s *Store) Tag(id string, add, remove []string) error {
+	if err := CheckTags(add); err != nil {
+		return err
 	}
 	return s.annotate(id, func(n *notesFile) error {
 		n.Tags = slices.DeleteFunc(n.Tags, func(t string) bool { return slices.Contains(remove, t) })

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -173,10 +174,14 @@ func (a *app) follow(ctx context.Context, s *runner.Store, p prepared, title str
 
 // refusal is wrong input where a place refuses the run as it was asked for.
 func refusal(err error) error {
-	if errors.Is(err, runner.ErrRefused) {
-		return usage(err)
+	if !errors.Is(err, runner.ErrRefused) {
+		return err
 	}
-	return err
+	var start *runner.StartError
+	if errors.As(err, &start) { // its record stays
+		err = fmt.Errorf("run %s was refused: %w", start.ID, err)
+	}
+	return usage(err)
 }
 
 // finish prints how a run ended and turns that into the command's own end.

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"boost-tui/runner"
 )
 
 func newTag(a *app) *cobra.Command {
@@ -14,6 +16,9 @@ func newTag(a *app) *cobra.Command {
 		Example: "  boost-tui tag k3fz keep paper\n  boost-tui tag k3fz --remove keep --note 'other jobs on the node'",
 		Args:    cobra.MinimumNArgs(1), ValidArgsFunction: a.completeOneRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := runner.CheckTags(args[1:]); err != nil {
+				return usage(err)
+			}
 			s, in, err := a.findReadable(args[0])
 			if err != nil {
 				return err
