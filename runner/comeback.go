@@ -30,6 +30,33 @@ func (in *Info) ComesBack(now time.Time) string {
 	return clean(text, maxLineRunes)
 }
 
+// JobAtAnyTime is Job, and of a run that is over the number of its job, which accounting goes by; nil: it was none.
+func (in *Info) JobAtAnyTime(now time.Time) *JobView {
+	if v := in.Job(now); v != nil {
+		return v
+	}
+	f, err := readJob(in.Dir)
+	if err != nil {
+		return nil
+	}
+	return &JobView{ID: f.ID, Cluster: f.Cluster}
+}
+
+// HostNames are the hosts of a run, as far as they are known: those that it was given, those that a scheduler picked, or that of its
+// only agent. It is never nil.
+func (in *Info) HostNames() []string {
+	names := in.Run.Hosts
+	if len(names) == 0 {
+		names = pickedHosts(in.Dir)
+	}
+	if len(names) == 0 {
+		if agent, err := readAgent(in.Dir); err == nil && agent.Host != "" && in.HadRanks() { // one that only settled the run had none
+			names = []string{clean(agent.Host, 64)}
+		}
+	}
+	return append([]string{}, names...)
+}
+
 // Next waits, for as long as a run that is over may still be restarted, for the run that it goes on as; false: there is none. What
 // it waits for meanwhile is told, once.
 func Next(ctx context.Context, in Info, tell func(string)) (Info, bool, error) {

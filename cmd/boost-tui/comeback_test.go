@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"boost-tui/profiler/record"
 	"boost-tui/runner/protocol"
 )
 
@@ -48,6 +49,68 @@ func TestShowNamesRestarts(t *testing.T) {
 	members(t, "show", inStore(t, root, exitOK, "show", "one", "--json").stdout, "restarted_as")
 	members(t, "show", inStore(t, root, exitOK, "show", "two", "--json").stdout, "restart.of", "restart.number")
 	if r := inStore(t, root, exitOK, "runs", "--json"); !strings.Contains(r.stdout, `"restarted_as": "two"`) || !strings.Contains(r.stdout, `"of": "one"`) {
+		t.Error(r.stdout)
+	}
+}
+
+// Names find no run, and whoever tries is told the id.
+func TestNamesAreNoIDs(t *testing.T) {
+	root := t.TempDir()
+	fakeRun(t, root, "one", strings.Replace(strings.ReplaceAll(goodRun, "good", "one"), `{"schema": 1,`, `{"schema": 1, "name": "my best",`, 1))
+	for _, args := range [][]string{{"show", "my best"}, {"rm", "--yes", "my best"}} {
+		if r := inStore(t, root, exitUsage, args...); !strings.Contains(r.err, "a name is no id: run one is called so") {
+			t.Errorf("%v: %s", args, r.err)
+		}
+	}
+	overRun(t, root, "two")
+	if r := inStore(t, root, exitOK, "rm", "--yes", "two"); !strings.Contains(r.err, "after 14 days, `boost-tui runs gc --now --yes` at once") {
+		t.Error(r.err)
+	}
+}
+
+// A list says of a run that waits what for, in as much room as an error has.
+func TestRunsSayWhatIsWaitedFor(t *testing.T) {
+	for cause, want := range map[string]string{
+		"Slurm job 12 waits for free nodes; place 2 of 2 in partition gpu": "pending (waits for free nodes)",
+		"to be started again: Slurm job 12 waits for its start time":       "pending (waits for its start time)",
+		"Slurm job 12: Slurm does not answer":                              "pending (Slurm does not answer)",
+		"waits for 20260102-030405-a-longer-k3fz":                          "pending (waits for 20260102-030405-a-lon…)",
+		"": "pending\t",
+	} {
+		if row := (runView{ID: "r", State: "pending", Cause: cause}).row(time.Now()); !strings.Contains(row, want) {
+			t.Errorf("no %q in %q", want, row)
+		}
+	}
+	back := runView{ID: "r", State: "cancelled", ComesBack: "waits to go on as restart 1 of 1: Slurm job 12 waits for its start time"}
+	if row := back.row(time.Now()); !strings.Contains(row, "cancelled (waits to go on as restart 1 of 1)") {
+		t.Error(row)
+	}
+	if row := (runView{ID: "r", State: "failed", Cause: "rank 0: exit code 1"}).row(time.Now()); strings.Contains(row, "rank 0") {
+		t.Error(row)
+	}
+}
+
+// The number of its job and its host are said of a run that is over, too.
+func TestShowOfAJobThatIsOver(t *testing.T) {
+	root := t.TempDir()
+	dir := overRun(t, root, "one")
+	overRun(t, root, "two")
+	if err := os.MkdirAll(filepath.Dir(record.LogPath(dir, 0)), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{protocol.JobFile: `{"schema":1,"kind":"slurm","id":"12"}`, protocol.AgentFile: `{"schema":1,"host":"node7","pid":4}`, "log/r00000.log": ""} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := inStore(t, root, exitOK, "show", "one")
+	for _, want := range []string{"Slurm job 12\n", "node7\n"} {
+		if !strings.Contains(r.stdout, want) {
+			t.Errorf("no %q in\n%s", want, r.stdout)
+		}
+	}
+	members(t, "show", inStore(t, root, exitOK, "show", "one", "--json").stdout, "job.id")
+	if r := inStore(t, root, exitOK, "show", "two", "--json"); !strings.Contains(r.stdout, `"hosts": []`) {
 		t.Error(r.stdout)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -94,7 +95,8 @@ func (a *app) remove(ctx context.Context, s *runner.Store, ids []string, now boo
 		}
 	}
 	if !now && len(done.Removed) > 0 {
-		a.note("`boost-tui runs undo` brings back what was deleted last; `boost-tui runs gc` frees the disk")
+		a.note("`boost-tui runs undo` brings back what was deleted last; `boost-tui runs gc --yes` frees the disk after %d days, `boost-tui runs gc --now --yes` at once",
+			int(runner.TrashAge/(24*time.Hour)))
 	}
 	if a.json {
 		errs = append(errs, a.printJSON(done))

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -234,11 +235,30 @@ func (v runView) row(now time.Time) string {
 	if v.Loss != nil {
 		loss = fmt.Sprintf("%.4f", *v.Loss)
 	}
+	if v.Error == "" && v.why() != "" {
+		state += " (" + short(runner.Clean(v.why()), shortError) + ")"
+	}
 	if v.Error != "" {
 		state += " (" + short(runner.Clean(v.Error), shortError) + ")"
 	}
 	return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s\t%s", v.ID, state, step, loss, format.When(v.Created, now),
 		runner.Clean(v.Name), runner.Clean(strings.Join(v.Tags, ",")))
+}
+
+// slurmJob is how the cause of a run that waits for Slurm begins.
+var slurmJob = regexp.MustCompile(`^(to be started again: )?Slurm job \d+:? `)
+
+// why is in short what a run waits for; empty: for nothing, or nobody knows.
+func (v runView) why() string {
+	if v.ComesBack != "" {
+		what, _, _ := strings.Cut(v.ComesBack, ":")
+		return what
+	}
+	if v.State != string(runner.Pending) {
+		return ""
+	}
+	what, _, _ := strings.Cut(slurmJob.ReplaceAllString(v.Cause, ""), ";")
+	return what
 }
 
 func bytesOr(n *int64) string {

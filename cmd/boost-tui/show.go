@@ -28,7 +28,7 @@ type showView struct {
 	After      string                `json:"after,omitempty"` // run whose end it waits or waited for
 	Resumed    *runner.Resumed       `json:"resumed,omitempty"`
 	Evaluation *record.Evaluation    `json:"evaluation,omitempty"` // the last one
-	Job        *runner.JobView       `json:"job,omitempty"`        // of a scheduler, while it is not over
+	Job        *runner.JobView       `json:"job,omitempty"`        // of a scheduler; once it is over, its number alone
 	Ranks      []protocol.ExitRecord `json:"ranks"`
 	Summary    json.RawMessage       `json:"summary,omitempty"`
 	began      time.Time
@@ -44,8 +44,8 @@ func newShow(a *app) *cobra.Command {
 				return err
 			}
 			v := showView{runView: viewOf(in), Experiment: in.Run.Experiment, Predicted: in.Run.Predicted, Versions: in.Run.Versions,
-				Hosts: in.Run.Hosts, Argv: in.Run.Argv, Command: in.Run.Command(),
-				After: in.Run.After, Resumed: in.Run.Resumed, Evaluation: a.lastEvaluation(in.Dir), Job: in.Job(time.Now()), Ranks: []protocol.ExitRecord{}, began: in.Began()}
+				Hosts: in.HostNames(), Argv: in.Run.Argv, Command: in.Run.Command(),
+				After: in.Run.After, Resumed: in.Run.Resumed, Evaluation: a.lastEvaluation(in.Dir), Job: in.JobAtAnyTime(time.Now()), Ranks: []protocol.ExitRecord{}, began: in.Began()}
 			if in.Result != nil {
 				v.Summary = in.Result.Summary
 			}

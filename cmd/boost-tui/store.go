@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -55,7 +56,7 @@ func (a *app) findAll(args []string) (*runner.Store, []string, error) {
 	for _, arg := range args {
 		id, err := s.Find(arg)
 		if err != nil {
-			return nil, nil, usage(err)
+			return nil, nil, usage(calledSo(s, arg, err))
 		}
 		ids = append(ids, id)
 	}
@@ -70,9 +71,20 @@ func (a *app) find(id string) (*runner.Store, runner.Info, error) {
 	}
 	in, err := s.Load(id)
 	if err != nil {
-		return nil, in, usage(err)
+		return nil, in, usage(calledSo(s, id, err))
 	}
 	return s, in, nil
+}
+
+// calledSo adds to an error about a run that was not found which run is called so: a name may be many runs', and finds none.
+func calledSo(s *runner.Store, name string, err error) error {
+	infos, _ := s.List(context.Background()) // the latest of them is the one that is meant, as a rule
+	for i := len(infos) - 1; i >= 0; i-- {
+		if name != "" && infos[i].Run.Name == name {
+			return fmt.Errorf("%w; a name is no id: run %s is called so", err, infos[i].ID)
+		}
+	}
+	return err
 }
 
 // findReadable is find of a run whose files can be understood.
