@@ -97,8 +97,9 @@ const (
 	// maxControl is how long the folder of sockets may be called: the kernel's 108 bytes, less the 41 of ssh's own name
 	// and the 18 that it adds while it binds.
 	maxControl = 108 - 41 - 18
-	// controlStale is the age from which the folder of a process that is gone is removed.
-	controlStale = 24 * time.Hour
+	// controlStale is the age from which the folder of a process that is gone is removed: one that is not seen here, in another
+	// container, has its connections by then.
+	controlStale = time.Minute
 )
 
 // ControlFolder makes a private folder for the sockets of shared connections, where a name of theirs fits, and removes what
@@ -139,7 +140,7 @@ func tidyControl(parent string) {
 		if _, err := os.Stat("/proc/" + pid); err == nil {
 			continue
 		}
-		if sys, ok := st.Sys().(*syscall.Stat_t); ok && int(sys.Uid) == os.Geteuid() {
+		if sys, ok := st.Sys().(*syscall.Stat_t); ok && int(sys.Uid) == os.Geteuid() && !answers(dir) {
 			_ = os.RemoveAll(dir)
 		}
 	}
