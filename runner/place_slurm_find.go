@@ -2,8 +2,10 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"boost-tui/runner/slurm"
 )
@@ -17,17 +19,24 @@ type SlurmHere struct {
 	Problem string   `json:"problem,omitempty"` // why the controller does not answer
 }
 
+// findPatience is how long each tool may take while somebody waits to learn whether it works at all.
+const findPatience = 5 * time.Second
+
 // FindSlurm looks for Slurm.
 func FindSlurm(ctx context.Context) SlurmHere {
-	c := &slurm.Client{}
+	c := &slurm.Client{Patience: findPatience}
 	var h SlurmHere
 	if h.Tools, h.Lacks = c.Tools(); len(h.Tools) == 0 {
 		return SlurmHere{Tools: []string{}}
 	}
-	if v, err := c.Version(ctx); err == nil && v.Year > 0 {
+	v, err := c.Version(ctx)
+	if err == nil && v.Year > 0 {
 		h.Version = v.String()
 	}
-	if err := c.Ping(ctx); err != nil {
+	if unanswered := new(slurm.UnreachableError); !errors.As(err, &unanswered) {
+		err = c.Ping(ctx)
+	}
+	if err != nil {
 		h.Problem = clean(err.Error(), maxLineRunes)
 	}
 	if a, ok := slurmInside(); ok {

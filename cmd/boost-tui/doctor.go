@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"boost-tui/internal/tool"
 	"boost-tui/kernels/cpu"
 	"boost-tui/planner"
 	"boost-tui/runner"
@@ -119,13 +120,12 @@ func tmuxVersion(ctx context.Context) string {
 	if err != nil {
 		return ""
 	}
-	ctx, stop := context.WithTimeout(ctx, 2*time.Second)
-	defer stop()
-	out, err := exec.CommandContext(ctx, path, "-V").Output()
+	const patience, most = 2 * time.Second, 4 << 10 // bytes
+	out, err := tool.Ask(ctx, patience, most, path, "-V")
 	if err != nil {
-		return path
+		return "does not tell its version: " + runner.Clean(err.Error())
 	}
-	return runner.Clean(strings.TrimSpace(string(out))) + " (" + path + ")"
+	return runner.Clean(strings.TrimSpace(out)) + " (" + path + ")"
 }
 
 // examine looks at the folder of the runs, or where it would be made.

@@ -23,6 +23,7 @@ var mayImport = map[string][]string{
 	"internal/hostmem":     {},
 	"internal/parallel":    {},
 	"internal/regular":     {},
+	"internal/tool":        {},
 	"kernels.":             {},
 	"kernels":              {"kernels."},
 	"kernels/cpu":          {"kernels.", "kernels/lowrank", "kernels/wire"},
@@ -33,11 +34,11 @@ var mayImport = map[string][]string{
 	"planner":              {"step", "model", "kernels.", "kernels/record", "experiment", "internal/hostmem"},
 	"profiler/sample/nvml": {"profiler"},
 	"profiler":             {"profiler", "kernels.", "experiment", "internal/parallel", "internal/regular", "internal/wallclock"},
-	"runner":               {"runner", "experiment", "profiler", "internal/handshake", "internal/parallel", "internal/regular", "internal/wallclock"},
+	"runner":               {"runner", "experiment", "profiler", "internal/handshake", "internal/parallel", "internal/regular", "internal/tool", "internal/wallclock"},
 	"runner/control":       {"internal/handshake"},
 	"runner/mirror":        {"internal/regular"},
-	"runner/slurm":         {},
-	"runner/ssh":           {},
+	"runner/slurm":         {"internal/tool"},
+	"runner/ssh":           {"internal/tool"},
 	"runner/userconfig":    {"internal/regular"},
 	"internal/wallclock":   {},
 	"runner/protocol":      {"experiment", "internal/regular"},
@@ -50,7 +51,7 @@ var mayImport = map[string][]string{
 	"tui":                  {"tui", "sweeps", "runner", "profiler", "planner", "experiment", "internal/filter"},
 	"e2e":                  {"experiment", "runner", "profiler"},
 	"bench":                {"sweeps", "runner", "profiler", "experiment", "kernels"},
-	"cmd":                  {"tui", "sweeps", "runner", "trainer", "planner", "profiler", "step", "model", "kernels", "experiment", "docs", "internal/parallel", "internal/regular"},
+	"cmd":                  {"tui", "sweeps", "runner", "trainer", "planner", "profiler", "step", "model", "kernels", "experiment", "docs", "internal/parallel", "internal/regular", "internal/tool"},
 }
 
 // mustNotReach says what a package must never reach, through whatever stands between: a runner starts processes

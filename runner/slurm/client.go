@@ -1,7 +1,6 @@
 package slurm
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,8 +9,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
+
+	asking "boost-tui/internal/tool"
 )
 
 // Client calls Slurm's tools. The zero value takes them from PATH. It may be used by several goroutines.
@@ -33,8 +33,6 @@ const (
 	queryPatience = 20 * time.Second
 	// submitPatience is how long sbatch may take: a controller that is busy makes it try for about half a minute.
 	submitPatience = time.Minute
-	// waitDelay is how long a killed tool's children may hold its output open.
-	waitDelay = time.Second
 	// maxOutput bounds what a tool may say: 4 MiB are the lines of some 8 000 jobs.
 	maxOutput = 4 << 20
 )
@@ -111,7 +109,7 @@ func (c *Client) environ() []string {
 func (c *Client) query(ctx context.Context, tool string, args ...string) (out, said string, err error) {
 	env := slices.DeleteFunc(slices.Clone(c.environ()), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
-		for _, prefix := range []string{"SQUEUE_", "SACCT_", "SCONTROL_", "SINFO_"} {
+		for _, prefix := range []string{"SQUEUE_", "SACCT_", "SCONTROL_", "SINFO_", "SCANCEL_"} {
 			if strings.HasPrefix(name, prefix) { // they change what is listed, and how
 				return true
 			}
@@ -133,22 +131,19 @@ func (c *Client) call(ctx context.Context, patience time.Duration, env []string,
 	}
 	limit, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	var stdout, stderr bounded
+	stdout, stderr := asking.Output{Limit: maxOutput, Full: cancel}, asking.Output{Limit: maxOutput, Full: cancel}
 	cmd := exec.CommandContext(limit, path, args...)
 	cmd.Env, cmd.Stdout, cmd.Stderr = env, &stdout, &stderr
-	cmd.WaitDelay = waitDelay
-	// A group of its own: what the tool started ends with it, and a key pressed at a terminal is not the tool's business.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	asking.Own(cmd)
 	err = cmd.Run()
 	out, said = stdout.String(), message(stderr.String())
 	switch {
 	case ctx.Err() != nil:
 		return out, said, fmt.Errorf("%s: %w", tool, ctx.Err())
+	case stdout.Over || stderr.Over:
+		return out, said, &UnreachableError{tool, fmt.Sprintf("it said more than %d MiB", maxOutput>>20)}
 	case limit.Err() != nil:
 		return out, said, &UnreachableError{tool, fmt.Sprintf("no answer within %v", patience)}
-	case stdout.over || stderr.over:
-		return out, said, &toolError{tool: tool, message: fmt.Sprintf("said more than %d MiB", maxOutput>>20)}
 	case err != nil && unreachable(said):
 		return out, said, &UnreachableError{tool, said}
 	case err != nil:
@@ -156,23 +151,6 @@ func (c *Client) call(ctx context.Context, patience time.Duration, env []string,
 	}
 	return out, said, nil
 }
-
-// bounded keeps the first maxOutput bytes. It swallows the rest, so that the tool ends.
-type bounded struct {
-	buf  bytes.Buffer
-	over bool
-}
-
-func (b *bounded) Write(p []byte) (int, error) {
-	if room := maxOutput - b.buf.Len(); len(p) > room {
-		b.over = true
-		b.buf.Write(p[:room])
-		return len(p), nil
-	}
-	return b.buf.Write(p)
-}
-
-func (b *bounded) String() string { return b.buf.String() }
 
 // maxMessage bounds what a tool's complaint takes in an error.
 const maxMessage = 500

@@ -4,12 +4,13 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"boost-tui/internal/tool"
 )
 
 // EnvConfig names an ssh_config to use in place of the user's own.
@@ -72,14 +73,15 @@ func (c Config) program() string {
 // IsOld reports whether the ssh here is older than OpenSSH 7.6, which brought RemoteCommand: an option that it does not know is an
 // error. Clusters keep their systems for long.
 func (c Config) IsOld(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, versionPatience)
-	defer cancel()
-	text, err := exec.CommandContext(ctx, c.program(), "-V").CombinedOutput()
-	return err == nil && isOld(string(text))
+	text, err := tool.Ask(ctx, versionPatience, maxVersion, c.program(), "-V")
+	return err == nil && isOld(text)
 }
 
-// versionPatience is how long ssh may take to say its version.
-const versionPatience = 5 * time.Second
+const (
+	// versionPatience is how long ssh may take to say its version.
+	versionPatience = 5 * time.Second
+	maxVersion      = 4 << 10 // bytes
+)
 
 func isOld(text string) bool {
 	var major, minor int

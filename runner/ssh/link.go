@@ -134,6 +134,8 @@ func (l *Link) run(ctx context.Context, patience time.Duration, s Script, feed i
 	switch {
 	case ctx.Err() != nil:
 		return nil, &Error{l.Host, Unreachable, fmt.Sprintf("no answer within %v", patience)}
+	case errors.Is(err, errEndless): // it would never end by itself
+		return nil, &Error{l.Host, Failed, err.Error()}
 	case err != nil:
 		<-x.Ended()
 		return nil, &Error{l.Host, Lost, x.msgs.String()}
@@ -149,7 +151,7 @@ func (l *Link) run(ctx context.Context, patience time.Duration, s Script, feed i
 // readLines reads up to the word that says how the script ended.
 func readLines(r *bufio.Reader) (lines []string, code int, err error) {
 	for range maxLines {
-		line, err := r.ReadString('\n')
+		line, err := readLine(r)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -160,7 +162,7 @@ func readLines(r *bufio.Reader) (lines []string, code int, err error) {
 		}
 		lines = append(lines, line)
 	}
-	return nil, 0, errors.New("more lines than a script of ours prints")
+	return nil, 0, errEndless
 }
 
 func scriptKind(code int) Kind {

@@ -125,6 +125,8 @@ func (x *Session) greet(ctx context.Context, lines string) error {
 	}
 	text := x.msgs.String()
 	switch {
+	case errors.Is(err, errEndless): // and whatever ssh said when it was ended
+		return &Error{x.host, Failed, err.Error()}
 	case late && text == "":
 		return &Error{x.host, Unreachable, fmt.Sprintf("nothing within %v", startPatience)}
 	case text == "" && errors.Is(err, io.EOF):
@@ -135,10 +137,13 @@ func (x *Session) greet(ctx context.Context, lines string) error {
 	return &Error{x.host, classify(text), text}
 }
 
+// errEndless is about a host whose login shell prints more than a preamble.
+var errEndless = fmt.Errorf("its login shell prints more than %d bytes", preamble)
+
 // readGreeting skips what a login shell prints.
 func (x *Session) readGreeting() error {
 	for n := 0; n < preamble; {
-		line, err := x.Out.ReadString('\n')
+		line, err := readLine(x.Out)
 		if err != nil {
 			return err
 		}
@@ -147,7 +152,16 @@ func (x *Session) readGreeting() error {
 		}
 		n += len(line)
 	}
-	return fmt.Errorf("its login shell prints more than %d bytes", preamble)
+	return errEndless
+}
+
+// readLine reads a line that fits into the reader's buffer. One that does not is no script's of ours.
+func readLine(r *bufio.Reader) (string, error) {
+	line, err := r.ReadSlice('\n')
+	if errors.Is(err, bufio.ErrBufferFull) {
+		err = errEndless
+	}
+	return string(line), err
 }
 
 // Ended is closed when the session has ended, for whatever reason.
