@@ -69,7 +69,7 @@ func (a *agent) meetOthers(ctx context.Context, life <-chan string) error {
 	}
 	if a.o.Share.Address == "" {
 		if a.o.Share.Address, err = ownAddress(a.run.Experiment.Where.Interface, a.meet.Control); err != nil {
-			return err
+			return a.here(err)
 		}
 	}
 	limit, cancel := context.WithTimeout(ctx, meetPatience)

@@ -104,7 +104,7 @@ func (a *agent) lead() error {
 	if a.o.Share.Address == "" {
 		var err error
 		if a.o.Share.Address, err = leadersAddress(a.run.Experiment.Where.Interface, a.o.Share.Peer); err != nil {
-			return err
+			return a.here(err)
 		}
 	}
 	if err := a.gatherOthers(); err != nil {

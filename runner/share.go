@@ -138,6 +138,9 @@ func parsePart(data []byte) (p part, err error) {
 // hostName is what records call this host.
 func (a *agent) hostName() string { return cmp.Or(a.o.Share.Name, here().Host) }
 
+// here is an error about this host with its name: whoever reads it has several.
+func (a *agent) here(err error) error { return fmt.Errorf("host %s: %w", clean(a.hostName(), 64), err) }
+
 // forgetMeeting removes the secret that agents shared.
 func forgetMeeting(dir string) error {
 	err := os.Remove(filepath.Join(dir, protocol.MeetFile))
