@@ -167,6 +167,7 @@ func readInfo(dir string, me Process, now time.Time) Info {
 		in.Run.Hosts = pickedHosts(dir)
 	}
 	in.Err = err
+	damaged := err != nil && !errors.Is(err, ErrNewerSchema)
 	in.Tags = in.Run.Tags
 	if n, ok, err := readNotes(dir); err != nil {
 		in.Err = join(in.Err, err)
@@ -174,6 +175,9 @@ func readInfo(dir string, me Process, now time.Time) Info {
 		in.Tags, in.Note, in.Archived = n.Tags, n.Note, n.Archived
 	}
 	in.judge(me, now)
+	if damaged && in.State == Pending { // nothing says that somebody is about to start it
+		in.State, in.Cause = Unreadable, ""
+	}
 	in.progress()
 	return in
 }

@@ -24,7 +24,7 @@ const (
 	Cancelled State = "cancelled" // somebody ended it
 	Lost      State = "lost"      // nobody looks after it and nothing says how it ended
 
-	Unreadable State = "unreadable" // another user's, who lets nobody read it: nothing is known
+	Unreadable State = "unreadable" // damaged, or another user's, who lets nobody read it: nothing is known
 )
 
 // Over reports whether the run has ended, or nobody can say more of it.
