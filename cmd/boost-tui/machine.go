@@ -19,11 +19,14 @@ import (
 	"boost-tui/runner/ssh"
 )
 
+// errNoConfig says that this user has no place for a configuration, so that nothing is described in it.
+var errNoConfig = fmt.Errorf("no folder for a configuration (%w)", fs.ErrNotExist)
+
 // machinesDir is where machines with a name are described: a file each in the user's configuration.
 func machinesDir() (string, error) {
 	config, err := os.UserConfigDir() // $XDG_CONFIG_HOME, where that is absolute
 	if err != nil {
-		return "", fmt.Errorf("where machines are described: %w", err)
+		return "", fmt.Errorf("where machines are described: %w: %w", errNoConfig, err)
 	}
 	return filepath.Join(config, "boost-tui", "machines"), nil
 }

@@ -206,7 +206,11 @@ func (a *app) remember(e experiment.Experiment, r preflightResult, machine, save
 			return "", nil
 		}
 		name = placeName(e.Where)
-		if _, err := readMachine(name); !errors.Is(err, fs.ErrNotExist) {
+		_, err := readMachine(name)
+		if errors.Is(err, errNoConfig) {
+			return "", nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
 			return "", err
 		}
 	}
