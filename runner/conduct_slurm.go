@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"boost-tui/experiment"
 	"boost-tui/runner/protocol"
@@ -48,7 +49,23 @@ func newSlurmConductor(w experiment.Where) (conductor, error) {
 	if inside && a.Nodes > 0 && a.Nodes < w.Nodes {
 		return nil, fmt.Errorf("this is Slurm job %s, and the run asks for %d nodes where it has %d: say --nodes %d, or start it outside of the job", a.Job.ID, w.Nodes, a.Nodes, a.Nodes)
 	}
+	if inside {
+		return c, c.stale(a)
+	}
 	return c, nil
+}
+
+// stalePatience is how long Slurm may take to say that a job is there; one that it says nothing of may be.
+const stalePatience = 5 * time.Second
+
+// stale refuses an environment that tells of a job which is over: a variable was left behind, in a screen or by a copied script.
+func (c *slurmConductor) stale(a slurm.Allocation) error {
+	ctx, cancel := context.WithTimeout(context.Background(), stalePatience)
+	defer cancel()
+	if j, err := c.client.Past(ctx, a.Job); err == nil && j.Over() {
+		return fmt.Errorf("SLURM_JOB_ID says that this is Slurm job %s, which is over or never was: unset SLURM_JOB_ID, or start it in a job that runs", a.Job.ID)
+	}
+	return nil
 }
 
 // hostNames implements hosted: Slurm picks the hosts later.

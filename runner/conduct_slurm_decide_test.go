@@ -50,6 +50,9 @@ func TestOneDecides(t *testing.T) {
 	if in.Result == nil || len(in.Result.Lost) > 0 || !mayRestart(in) {
 		t.Fatalf("its node is there: %+v", in.Result)
 	}
+	if err := beatConduct(a.dir, time.Now()); err != nil {
+		t.Fatal(err)
+	}
 	c := &conduct{o: ConductOptions{Inside: true}}
 	stop, done := time.Now().Add(2*leastSilence*time.Second), make(chan error)
 	go func() {

@@ -63,7 +63,7 @@ func (c *slurmConductor) startStep(ctx context.Context, j conductJob, a slurm.Al
 		return nil, &slurm.MissingError{Tool: "srun"}
 	}
 	s := slurm.Step{Name: jobName(j.Run), Nodes: nodes, CPUsPerNode: a.CPUs, Exclude: lost, Version: version,
-		Output:  slurm.TaskOutput(j.Dir, "agent-%t.log"),
+		Folder: j.Dir, Output: "agent-%t.log",
 		Program: []string{j.Binary, "agent", "--run", j.Dir, "--slurm"}}
 	st := &step{dir: j.Dir, run: j.Run, hosts: left, over: make(chan struct{}), cmd: exec.Command(srun, s.Arguments()...), limits: newLimitWatch(ctx, c.client, a)}
 	if err := st.begin(); err != nil {

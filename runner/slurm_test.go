@@ -211,6 +211,11 @@ func TestPlaceWithoutSlurm(t *testing.T) {
 	if err := CheckPlace(experiment.Where{Where: experiment.WhereSlurm, Nodes: 2}); err == nil || !strings.Contains(err.Error(), "say --nodes 1") {
 		t.Error(err)
 	}
+	slurmTools(t, map[string]string{"scontrol": squeueGone})
+	t.Setenv("SLURM_JOB_ID", "7")
+	if err := CheckPlace(experiment.Where{Where: experiment.WhereSlurm, Nodes: 1}); err == nil || !strings.Contains(err.Error(), "unset SLURM_JOB_ID") {
+		t.Error("the job is over: ", err)
+	}
 }
 
 // TestMargins: ranks get time to write a checkpoint before the time of their job is up, and jobs of any length get to run.

@@ -25,7 +25,7 @@ func tools(t *testing.T, scripts map[string]string) (*Client, string) {
 		return path, err
 	}
 	env := func() []string {
-		return []string{"PATH=/usr/bin:/bin", "SQUEUE_FORMAT=%i", "TZ=Asia/Tokyo", "SLURM_JOB_ID=5", "SBATCH_QOS=own"}
+		return []string{"PATH=/usr/bin:/bin", "SQUEUE_FORMAT=%i", "TZ=Asia/Tokyo", "SLURM_JOB_ID=5", "SBATCH_EXPORT=NONE", "SALLOC_QOS=own", "SLURM_CONF=/c"}
 	}
 	return &Client{Lookup: look, Environ: env}, dir
 }
@@ -157,7 +157,7 @@ func TestSubmit(t *testing.T) {
 		want           Ref
 		refused        string
 	}{
-		"taken":     {`[ -z "$SLURM_JOB_ID" ] && [ "$SBATCH_QOS$TZ" = ownAsia/Tokyo ] && echo "12;far"`, "", Ref{"12", "far"}, ""},
+		"taken":     {`[ -z "$SLURM_JOB_ID$SBATCH_EXPORT$SALLOC_QOS" ] && [ "$SLURM_CONF$TZ" = /cAsia/Tokyo ] && echo "12;far"`, "", Ref{"12", "far"}, ""},
 		"partition": {`echo "sbatch: error: Batch job submission failed: Invalid partition name specified" >&2; exit 1`, "", Ref{}, "Invalid partition name"},
 		"account":   {`echo "sbatch: error: Batch job submission failed: Invalid account or account/partition combination specified" >&2; exit 1`, "", Ref{}, "Invalid account"},
 		// The controller took the job and its answer was lost: the job is found by its name.

@@ -74,7 +74,8 @@ type Step struct {
 	Name        string
 	Nodes       int
 	CPUsPerNode int    // 0: srun's own choice, which may be a single one
-	Output      string // file for each task's output; %t in it becomes the task's number; absolute
+	Folder      string // that tasks start in; absolute
+	Output      string // file for each task's output, within the folder; %t in it becomes the task's number
 	Exclude     []string
 	Version     Version // of Slurm; zero: a recent one
 	Program     []string
@@ -82,10 +83,12 @@ type Step struct {
 
 // Arguments are srun's. The step shares the allocation with whatever else runs in it, and takes all memory of the job on
 // each node. A task that fails ends no other: whoever looks after them knows better which failed first. srun's own output carries nothing.
+// Output is a name without a folder, since srun replaces parts of a path that look like %t, some even where they are written as %%5t; the
+// name of the folder it takes as it is.
 func (s Step) Arguments() []string {
 	n := strconv.Itoa(max(1, s.Nodes))
 	args := []string{"--job-name=" + s.Name, "--nodes=" + n, "--ntasks=" + n, "--ntasks-per-node=1", "--input=none", "--output=" + s.Output,
-		"--open-mode=append", "--kill-on-bad-exit=0", "--wait=0", "--no-kill", "--chdir=/", "--export=ALL", "--mpi=none", "--mem=0"}
+		"--open-mode=append", "--kill-on-bad-exit=0", "--wait=0", "--no-kill", "--chdir=" + s.Folder, "--export=ALL", "--mpi=none", "--mem=0"}
 	if !s.Version.Before(20, 11) { // earlier ones share without being told, and know no such option
 		args = append(args, "--overlap")
 	}
@@ -97,9 +100,6 @@ func (s Step) Arguments() []string {
 	}
 	return append(args, s.Program...)
 }
-
-// TaskOutput makes the name of a file for each task's output: dir is taken as it is, of name %t becomes the task's number.
-func TaskOutput(dir, name string) string { return literal(dir) + "/" + name }
 
 // StepEnvironment is the environment to start srun with: without settings of the surrounding job that would shape the step anew.
 func StepEnvironment(env []string) []string {

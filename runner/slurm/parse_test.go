@@ -74,7 +74,7 @@ func TestControl(t *testing.T) {
 		"2411": {Name: "boost-tui-e", State: "HIBERNATING", Reason: "TakingANap,_says_24.99", Priority: 1000, Partition: "gpu", NodeCount: 1, Limit: 30 * time.Minute, Submitted: at("2025-01-10T08:00:00")},
 	} {
 		got, ok := parseControl(other, id)
-		want.ID, want.User, want.Exit.Known = id, "ann", true
+		want.ID, want.User, want.UserID, want.Exit.Known = id, "ann", "1001", true
 		if !ok || got != want {
 			t.Errorf("job %s: %v\ngot  %+v\nwant %+v", id, ok, got, want)
 		}
@@ -233,9 +233,18 @@ func TestInside(t *testing.T) {
 	if strings.Join(got, " ") != "PATH=/bin SLURM_JOB_ID=7" {
 		t.Error(got)
 	}
-	got = outside([]string{"PATH=/bin", "SLURM_NTASKS=8", "SLURM_JOB_ID=7", "SLURM_CONF=/x", "SBATCH_ACCOUNT=lab", "PMI_RANK=0"})
-	if strings.Join(got, " ") != "PATH=/bin SLURM_CONF=/x SBATCH_ACCOUNT=lab" {
+	got = outside([]string{"PATH=/bin", "SLURM_NTASKS=8", "SLURM_JOB_ID=7", "SLURM_CONF=/x", "SLURM_CLUSTERS=far", "SBATCH_ACCOUNT=lab", "SBATCH_EXPORT=NONE",
+		"SBATCH_ARRAY_INX=0-3", "SALLOC_QOS=x", "SRUN_X=1", "PMI_RANK=0", "MY_SBATCH_X=1"})
+	if strings.Join(got, " ") != "PATH=/bin SLURM_CONF=/x SLURM_CLUSTERS=far MY_SBATCH_X=1" {
 		t.Error(got)
+	}
+	// A name of a folder is none of srun's patterns, whatever is in it.
+	step := strings.Join(Step{Folder: "/a%5t/%%j", Output: "agent-%t.log"}.Arguments(), " ")
+	if !strings.Contains(step, " --output=agent-%t.log ") || !strings.Contains(step, " --chdir=/a%5t/%%j ") {
+		t.Error(step)
+	}
+	if job := strings.Join(Submission{Output: "/a%5t/%%j/job.log"}.Arguments(), " "); !strings.Contains(job, " --output=/a%%5t/%%%%j/job.log ") {
+		t.Error(job)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Submission is a job to be submitted. Empty values are left to Slurm, the user's SBATCH_ variables and the script.
+// Submission is a job to be submitted. Empty values are left to Slurm and the script.
 type Submission struct {
 	Name         string // of the job
 	Script       string // absolute path
@@ -143,13 +143,19 @@ func parseSubmitted(out string) (Ref, error) {
 	return Ref{}, fmt.Errorf("it printed no number of a job: %.80q", out)
 }
 
-// outside is an environment without what describes an allocation that this process may be in: a new job must not take it over.
+// outside is an environment without what describes an allocation that this process may be in, and without the options that variables
+// give to Slurm's tools (SBATCH_EXPORT, SBATCH_ARRAY_INX, SLURM_HINT): a job is what its command line and its script say. What
+// leads to the cluster stays.
 func outside(env []string) []string {
-	keep := []string{"SLURM_CONF", "SLURM_CLUSTERS", "SLURM_TIME_FORMAT"}
+	keep := []string{"SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_CLUSTERS", "SLURM_JWT"}
 	return slices.DeleteFunc(slices.Clone(env), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
-		return (strings.HasPrefix(name, "SLURM_") || strings.HasPrefix(name, "SLURMD_") || strings.HasPrefix(name, "SRUN_") || strings.HasPrefix(name, "PMI")) &&
-			!slices.Contains(keep, name)
+		for _, prefix := range []string{"SLURM_", "SLURMD_", "SBATCH_", "SALLOC_", "SRUN_", "PMI"} {
+			if strings.HasPrefix(name, prefix) {
+				return !slices.Contains(keep, name)
+			}
+		}
+		return false
 	})
 }
 
