@@ -86,3 +86,17 @@ func mayRestartYet(in Info) bool {
 	_, asked := cancelRequest(in.Dir)
 	return in.Err == nil && (comesBack(in) || in.Result != nil && mayRestart(in) && !asked)
 }
+
+// chainNotAlive refuses a run that another one goes on from in the same job: the job is called after the first of them, and without
+// that nobody would know it for the run's.
+func (in *Info) chainNotAlive() error {
+	last := Last(*in)
+	was, err := readJob(in.Dir)
+	if err != nil || last.ID == in.ID {
+		return nil
+	}
+	if f, own := ownJob(last.Dir); !own || f.Ref != was.Ref || last.State.Over() && !comesBack(last) {
+		return nil
+	}
+	return fmt.Errorf("run %s goes on from it in the same Slurm job: `boost-tui cancel %s` first", last.ID, last.ID)
+}

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -131,5 +132,29 @@ func TestEndOfAQueuedRun(t *testing.T) {
 		case name != "unknown" && got.Ended.Format(time.DateTime) != "2026-01-02 03:04:05":
 			t.Errorf("it ended %v", got.Ended)
 		}
+	}
+}
+
+// The first run of a chain stays for as long as its job goes on with another one, which is known by it.
+func TestFirstOfAChainIsNotDeleted(t *testing.T) {
+	s, in, _ := comingRun(t, "950004")
+	next, dir, err := s.Create(in.Run.Experiment, CreateOptions{Restart: &Restart{Of: in.ID, Number: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	was := *in.Result
+	was.RestartedAs = next.ID
+	f, _ := readJob(in.Dir)
+	if err := errors.Join(writeResult(in.Dir, was), writeJob(dir, f)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Trash(in.ID); err == nil || !strings.Contains(err.Error(), "run "+next.ID+" goes on from it") {
+		t.Fatal(err)
+	}
+	if err := writeResult(dir, Result{State: Finished}); err != nil {
+		t.Fatal(err)
+	}
+	if done, err := s.Trash(in.ID); err != nil || len(done) != 1 {
+		t.Fatal(done, err)
 	}
 }

@@ -113,7 +113,7 @@ func (s *Store) notAlive(id string) error {
 	if j, back := comingBack(in); back {
 		return fmt.Errorf("its Slurm job %s comes back: `boost-tui cancel %s` first", j.ID, id)
 	}
-	return nil
+	return in.chainNotAlive()
 }
 
 // openTrash opens the store and names the user's trash in it; empty: there is none.
