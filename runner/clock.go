@@ -27,10 +27,15 @@ func wallNanos() int64 { return wallclock.UnixNano() }
 const probePrefix = ".time-"
 
 // fileTime is the time that the file system gives to what changes now in the folder of a run; false: it cannot be learnt, because
-// this user may not write to the folder of runs, or nothing can be written.
+// this user may not write to the folder of runs, or nothing can be written. For somebody else's run no file is made: one is touched
+// where this user has runs of his own there.
 func fileTime(dir string) (time.Time, bool) {
 	path := filepath.Join(filepath.Dir(dir), probePrefix+strconv.Itoa(os.Geteuid()))
-	f, err := regular.OpenFile(path, os.O_WRONLY|os.O_CREATE, protocol.FileMode)
+	flags := os.O_WRONLY
+	if ownerOf(dir) == os.Geteuid() {
+		flags |= os.O_CREATE
+	}
+	f, err := regular.OpenFile(path, flags, protocol.FileMode)
 	if err != nil {
 		return time.Time{}, false
 	}
