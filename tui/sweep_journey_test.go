@@ -22,7 +22,7 @@ type sweeper struct {
 	home string
 }
 
-const enough = time.Minute
+const enough = 3 * time.Minute
 
 // pick opens a dialog that finds by typing, and chooses what is typed.
 func (s sweeper) pick(key, dialog, what string) {
@@ -57,7 +57,7 @@ func (s sweeper) build() {
 	s.WaitFor("nearest: scheme", patience) // the dialog stays open, and ^U empties its line
 	s.fill("only if", `scheme != "full-rank"`)
 	s.pick("b", "which key", "steps")
-	s.fill("steps of every point", "12")
+	s.fill("steps of every point", "60") // long enough for the screen, which looks once a second, to see the first one run
 	s.WaitFor("18 raw", patience)
 	s.Keys("c")
 	s.fill("Only points that meet", "rank < 128")
@@ -75,7 +75,7 @@ func (s sweeper) queue() {
 	s.Keys("R")
 	s.WaitFor("start 10 runs", patience)
 	s.Keys("y")
-	s.WaitFor("▶ full", enough) // the row of the first twin
+	s.WaitFor("▶ running", enough)
 	s.Keys("P")
 	s.WaitFor("… paused", enough)
 	s.Keys("g", "j", "f") // the second row waits, whether the first one runs or has ended
