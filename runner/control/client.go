@@ -194,13 +194,6 @@ func (c *Client) Mention(m Message) {
 // Offset is how far the leader's clock is ahead of this host's.
 func (c *Client) Offset() Offset { return c.clock.offset() }
 
-// Silent is how long nothing was heard of the leader.
-func (c *Client) Silent() time.Duration {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return time.Since(c.heard)
-}
-
 // Close says goodbye, for a short while, and frees everything.
 func (c *Client) Close() {
 	c.mu.Lock()
