@@ -147,10 +147,7 @@ func usageBelow(ctx context.Context, root *os.Root, name string) (Usage, error) 
 // mine is what this user owns under a name; nil for anything else.
 func mine(in *os.Root, name string) fs.FileInfo {
 	st, err := in.Lstat(name)
-	if err != nil {
-		return nil
-	}
-	if sys, ok := st.Sys().(*syscall.Stat_t); !ok || int(sys.Uid) != os.Geteuid() {
+	if err != nil || !owned(st) {
 		return nil
 	}
 	return st

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"syscall"
 
 	"boost-tui/runner/slurm"
 )
@@ -78,9 +77,5 @@ func endJob(ctx context.Context, c *slurm.Client, dir string, f jobFile) error {
 // ownFile reports that it is a file of this user's: what it says may have programs started.
 func ownFile(path string) bool {
 	st, err := os.Lstat(path)
-	if err != nil || !st.Mode().IsRegular() {
-		return false
-	}
-	sys, ok := st.Sys().(*syscall.Stat_t)
-	return ok && int(sys.Uid) == os.Geteuid()
+	return err == nil && st.Mode().IsRegular() && owned(st)
 }

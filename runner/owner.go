@@ -2,6 +2,7 @@ package runner
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"os/user"
 	"strconv"
@@ -19,6 +20,12 @@ func ownerOf(dir string) int {
 		return int(sys.Uid)
 	}
 	return -1
+}
+
+// owned reports that what was looked at is this user's.
+func owned(st fs.FileInfo) bool {
+	sys, ok := st.Sys().(*syscall.Stat_t)
+	return ok && int(sys.Uid) == os.Geteuid()
 }
 
 // owners are the names of users that were asked for: where they come from a directory service, asking takes long.

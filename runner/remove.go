@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"syscall"
 
 	"boost-tui/profiler/record"
 	"boost-tui/runner/protocol"
@@ -74,7 +73,7 @@ func checkOwned(dir *os.Root, named fs.FileInfo) error {
 	if !os.SameFile(named, held) {
 		return errors.New("the directory was replaced while it was looked at")
 	}
-	if st, ok := held.Sys().(*syscall.Stat_t); !ok || int(st.Uid) != os.Geteuid() {
+	if !owned(held) {
 		return errors.New("it belongs to another user")
 	}
 	run, err := dir.Lstat(protocol.RunFile)

@@ -6,7 +6,6 @@ import (
 	"hash/fnv"
 	"os"
 	"strings"
-	"syscall"
 
 	"boost-tui/profiler/record"
 	"boost-tui/runner/protocol"
@@ -88,7 +87,7 @@ func (s *Store) tidy(me Process) {
 		if err != nil || !st.IsDir() {
 			continue
 		}
-		if sys, ok := st.Sys().(*syscall.Stat_t); ok && int(sys.Uid) == os.Geteuid() {
+		if owned(st) {
 			_ = root.RemoveAll(e.Name())
 		}
 	}

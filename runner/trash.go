@@ -142,7 +142,7 @@ func trashIn(root *os.Root, create bool) (trash string, err error) {
 		if err != nil {
 			return "", err
 		}
-		if sys, ok := st.Sys().(*syscall.Stat_t); st.IsDir() && ok && int(sys.Uid) == os.Geteuid() {
+		if st.IsDir() && owned(st) {
 			return name, nil
 		}
 	}
