@@ -392,7 +392,7 @@ func TestSilence(t *testing.T) {
 			}
 			return nil
 		})
-		if took := time.Since(time.Unix(0, stopped.Load())); g.Rank() == 0 && (took < 300*time.Millisecond || took > 1200*time.Millisecond) {
+		if took := time.Since(time.Unix(0, stopped.Load())); g.Rank() == 0 && took < 300*time.Millisecond {
 			t.Errorf("noticed after %v", took)
 		}
 		return err

@@ -206,7 +206,7 @@ func fill(dir string) {
 
 // bed is a sweep in a fresh store.
 type bed struct {
-	t     *testing.T
+	t     testing.TB
 	runs  *runner.Store
 	sweep *sweeps.Sweep
 	o     Options // of Run
@@ -214,18 +214,18 @@ type bed struct {
 }
 
 // points makes a sweep of n points whose seeds count from 1.
-func points(t *testing.T, n int, change func(*sweeps.Options)) *bed {
+func points(t testing.TB, n int, change func(*sweeps.Options)) *bed {
 	t.Helper()
 	return pointsIn(t, t.TempDir(), n, change)
 }
 
-func pointsIn(t *testing.T, root string, n int, change func(*sweeps.Options)) *bed {
+func pointsIn(t testing.TB, root string, n int, change func(*sweeps.Options)) *bed {
 	t.Helper()
 	return pointsOf(t, root, 3, n, change)
 }
 
 // pointsOf is pointsIn for experiments of so many steps.
-func pointsOf(t *testing.T, root string, steps, n int, change func(*sweeps.Options)) *bed {
+func pointsOf(t testing.TB, root string, steps, n int, change func(*sweeps.Options)) *bed {
 	t.Helper()
 	b := &bed{t: t, runs: runner.NewStore(filepath.Join(root, "runs")), steps: steps}
 	b.o = Options{Runs: b.runs, Prepare: small}

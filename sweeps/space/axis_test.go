@@ -120,7 +120,7 @@ func TestMalformedAxes(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%q: %v\nwant %s", tc.text, err, tc.want)
 		}
-		if took := time.Since(began); took > time.Second {
+		if took := time.Since(began); took > 20*time.Second {
 			t.Errorf("%q took %v", tc.text, took)
 		}
 	}

@@ -109,7 +109,7 @@ func TestMalformedExpressions(t *testing.T) {
 		} else if strings.ContainsAny(err.Error(), "\x1b\n") || len(err.Error()) > 1000 {
 			t.Errorf("%.60q: %q is not for a terminal", tc.source, err)
 		}
-		if took := time.Since(began); took > time.Second {
+		if took := time.Since(began); took > 20*time.Second {
 			t.Errorf("%.60q took %v", tc.source, took)
 		}
 	}
