@@ -68,7 +68,14 @@ func exit(err error) {
 }
 
 func fakeLaunch(root, mode string, detach bool, after string) error {
-	h, err := Launch(context.Background(), NewStore(root), testExperiment(mode, 2), LaunchOptions{Detach: detach, After: after})
+	e := testExperiment(mode, 2)
+	if text, ok := os.LookupEnv("BOOST_FAKE_RESTARTS"); ok {
+		var err error
+		if e.Where.MaxRestarts, err = strconv.Atoi(text); err != nil {
+			return err
+		}
+	}
+	h, err := Launch(context.Background(), NewStore(root), e, LaunchOptions{Detach: detach, After: after})
 	if err != nil {
 		return err
 	}

@@ -120,7 +120,7 @@ func (l *look) info(id string) Info {
 	}
 	in := readInfo(s.Dir(id), l.me, l.now)
 	in.dropReserve(l.me)
-	if in.Result != nil && in.Err == nil && l.settled(&p) {
+	if left := in.wakeUnwanted(l.me); !left && in.Result != nil && in.Err == nil && l.settled(&p) {
 		s.cache.put(id, p, in)
 		l.fresh.mu.Lock()
 		l.fresh.n++
