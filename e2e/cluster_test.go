@@ -48,7 +48,7 @@ var pool struct {
 }
 
 // newCluster gives the test a cluster of its own, with all nodes healthy, and takes it back in that state.
-func newCluster(t *testing.T) *cluster {
+func newCluster(t testing.TB) *cluster {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("end-to-end on the development cluster: left out by -short")

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -100,6 +101,10 @@ var faults = []fault{
 	{name: "SIGKILL of all ssh clients to node2", where: "ssh", do: func(s *scene) { s.killNamed(s.t, "login", "ssh", "node2") }, state: []string{"cancelled"}, cause: naming("."), within: lostWithin, goesOn: true},
 	{name: "SIGKILL of `boost-tui conduct`", where: "ssh", do: kill("login", "conduct"), state: []string{"failed", "cancelled"}, cause: naming("."), within: lostWithin},
 	{name: "SIGKILL of `boost-tui run`", where: "ssh", do: func(s *scene) { _ = s.job.cmd.Process.Kill() }, state: []string{"failed", "cancelled"}, cause: naming("."), within: endWithin, unseen: true},
+	// No host may say that somebody was killed whom it only does not hear. The sessions of a connection that is cut end with it.
+	{name: "cut login", where: "ssh", do: harm("cut", "login"), state: failed, cause: naming("heard nothing of boost-tui conduct.* was killed or cut off"), within: lostWithin, away: []string{"login", "node1", "node2"}, fences: true},
+	{name: "SIGKILL of `boost-tui run` and `boost-tui conduct` at once", where: "ssh", do: killFront, state: failed, cause: naming("heard nothing of boost-tui conduct.* was killed or cut off"), within: lostWithin, unseen: true},
+	{name: "SIGKILL of `boost-tui conduct` (no shared file system)", where: "ssh", before: apart, do: kill("login", "conduct"), state: failed, cause: naming("boost-tui conduct, which stood over the run, was killed"), within: lostWithin},
 	{name: "the shared file system is full", where: "ssh", before: onSmallFS, do: func(s *scene) { s.do(s.t, "fill", "login", s.small()) }, state: failed, cause: naming("full|space|disk"), within: 40 * time.Second},
 }
 
@@ -113,6 +118,13 @@ func harm(what, node string) func(*scene) {
 
 func kill(host, role string) func(*scene) {
 	return func(s *scene) { s.cluster.kill(s.t, host, role, "") }
+}
+
+// killFront kills who stands over the run on the login host before any of them can say so.
+func killFront(s *scene) {
+	_ = s.job.cmd.Process.Signal(syscall.SIGSTOP)
+	s.cluster.kill(s.t, "login", "conduct", "")
+	_ = s.job.cmd.Process.Kill()
 }
 
 // hide gives a host an empty folder of its own in the place of one that the others share.
