@@ -2,6 +2,7 @@ package runner
 
 import (
 	"net"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +21,7 @@ func TestNobodysWish(t *testing.T) {
 		"interrupted": {Cancelled, UserFault},
 		"host: boost-tui conduct heard nothing of boost-tui": {Cancelled, UserFault},
 		conductGone:                               {Failed, MachineFault},
+		conductEnded + "ended with exit code 1":   {Failed, MachineFault},
 		guardGone + "node1, was killed":           {Failed, MachineFault},
 		conductUnheard("node1", 5*time.Second):    {Failed, MachineFault},
 		conductUnheard(long, 1000000*time.Second): {Failed, MachineFault},
@@ -41,6 +43,15 @@ func TestLifelineEnded(t *testing.T) {
 		t.Setenv(envLifeline, holder)
 		if got := lifelineEnded("node1"); got != want {
 			t.Errorf("held by %q: %s", holder, got)
+		}
+	}
+}
+
+// How a conductor has ended is said as the machine that it was on saw it.
+func TestConductEndedBy(t *testing.T) {
+	for script, want := range map[string]string{"kill -9 $$": conductGone, "exit 3": conductEnded + "ended with exit code 3"} {
+		if got := conductEndedBy(exec.Command("sh", "-c", script).Run()); got != want {
+			t.Errorf("%s: %s", script, got)
 		}
 	}
 }

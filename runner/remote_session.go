@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
-	"time"
 
 	"boost-tui/profiler/record"
 	"boost-tui/runner/mirror"
@@ -49,7 +48,8 @@ type session struct {
 }
 
 // Remote is the role of who speaks for a host with the conductor of a run elsewhere, over the ssh connection that is its stdin
-// and stdout. It ends with the connection; the agent does not.
+// and stdout. It ends with the connection; the agent does not. What has ended a connection cannot be seen from here, be it the
+// conductor, its ssh or the network: a conductor that lives comes back, and the machine that it was on knows when one was killed.
 func Remote(ctx context.Context, o RemoteOptions) error {
 	in := bufio.NewReaderSize(o.In, 64<<10)
 	s, err := openSession(in, o.Version)
@@ -62,19 +62,7 @@ func Remote(ctx context.Context, o RemoteOptions) error {
 	if err != nil {
 		return errors.Join(err, mirror.Message{Kind: mirror.Trouble, Data: []byte(err.Error())}.Write(o.Out))
 	}
-	err = server.Run(ctx)
-	if errors.Is(err, io.EOF) && conductorGone(o.Out) {
-		err = errors.Join(err, renewLease(leasePath(s.folder, s.o.Host), leaseGone))
-	}
-	return errors.Join(err, closeAll(), s.leave())
-}
-
-// conductorGone tells, at the end of stdin, a conductor that has ended from a connection that was lost. In the first case the
-// connection stands, and takes what is said; in the second sshd has let go of stdout too.
-func conductorGone(out io.Writer) bool {
-	const both = 250 * time.Millisecond // sshd closes one after another, and a busy machine takes its time
-	time.Sleep(both)
-	return mirror.Message{Kind: mirror.Status}.Write(out) == nil
+	return errors.Join(server.Run(ctx), closeAll(), s.leave())
 }
 
 // openSession reads what is asked of this host and makes a place for the run.
