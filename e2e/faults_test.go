@@ -64,6 +64,8 @@ type fault struct {
 	unseen bool
 	// goesOn says that the run must survive: it is seen to go on, and then cancelled from another host.
 	goesOn bool
+	// wrong says that it is wrong input, and has the exit code of that.
+	wrong bool
 }
 
 var faults = []fault{
@@ -87,7 +89,9 @@ var faults = []fault{
 	{name: "SIGKILL of `boost-tui run`", where: "slurm", do: func(s *scene) { _ = s.job.cmd.Process.Kill() }, state: []string{"failed", "cancelled"}, cause: naming("."), within: endWithin, unseen: true},
 	{name: "a wrong path: the store is not on node2", where: "slurm", before: func(s *scene) { hide(s, "node2", s.runs) }, state: failed, cause: naming("node2"), within: 40 * time.Second},
 	{name: "the binary is missing on node2", where: "slurm", before: func(s *scene) { hide(s, "node2", s.bindir()) }, state: failed, cause: naming("node2"), within: 40 * time.Second},
-	{name: "a module is missing", where: "slurm", extra: []string{"--set", "setup=broken"}, before: missingModule, state: failed, cause: naming("nonexistent|module"), within: 40 * time.Second},
+	{name: "a module is missing", where: "slurm", extra: []string{"--set", "setup=broken"}, before: missingModule, state: failed, cause: naming("nonexistent|module"), within: 40 * time.Second, wrong: true},
+	{name: "an interface that is not there", where: "slurm", extra: []string{"--interface", "nosuch9"}, before: func(*scene) {}, state: failed, cause: naming(`interface "nosuch9": .*it has eth0`), within: 40 * time.Second, wrong: true},
+	{name: "an interface that is not there", where: "ssh", extra: []string{"--interface", "nosuch9"}, before: func(*scene) {}, state: failed, cause: naming(`interface "nosuch9": .*it has eth0`), within: 40 * time.Second, wrong: true},
 	{name: "the shared file system is full", where: "slurm", before: onSmallFS, do: func(s *scene) { s.do(s.t, "fill", "login", s.small()) }, state: failed, cause: naming("full|space|disk"), within: 40 * time.Second},
 
 	{name: "cut node2", where: "ssh", do: harm("cut", "node2"), state: failed, cause: naming("node2"), within: lostWithin, away: []string{"node2"}, fences: true},
@@ -139,10 +143,7 @@ func hide(s *scene, host, dir string) {
 func onSmallFS(s *scene) {
 	s.runs = filepath.Join(s.small(), filepath.Base(s.runs))
 	s.env = []string{"BOOST_RUNS=" + s.runs}
-	s.t.Cleanup(func() {
-		s.do(s.t, "unfill", "login", s.small())
-		s.root(s.t, "rm", "-rf", "--", s.runs)
-	})
+	s.t.Cleanup(func() { s.do(s.t, "unfill", "login", s.small()) })
 }
 
 // missingModule writes a configuration of the user with a setup that asks for a module which is not there.
@@ -220,7 +221,11 @@ func (f fault) ended(s *scene, began time.Time) (v said) {
 	if !f.unseen {
 		r := s.job.wait(f.within)
 		s.json(r, &v)
-		if r.code != 1 && v.State != "finished" && !f.goesOn {
+		code := 1
+		if f.wrong {
+			code = 2
+		}
+		if r.code != code && v.State != "finished" && !f.goesOn {
 			s.t.Errorf("exit %d of a run that is %s", r.code, v.State)
 		}
 		return v

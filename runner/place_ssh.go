@@ -28,6 +28,13 @@ func newSSHConductor(w experiment.Where) (conductor, error) {
 	if err != nil {
 		return nil, err
 	}
+	_, user, err := reach()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := user.Named(w.Setup); err != nil {
+		return nil, err
+	}
 	if w.Nodes > len(hosts) {
 		return nil, fmt.Errorf("%d nodes are asked for, and hosts names %d: name more hosts, or ask for fewer nodes", w.Nodes, len(hosts))
 	}

@@ -204,6 +204,8 @@ func (a *app) finish(ctx context.Context, in runner.Info) error {
 		return nil
 	case ctx.Err() != nil:
 		return silently(exitInterrupted, "interrupted")
+	case in.Mistaken():
+		return silently(exitUsage, "run "+in.ID+" asked a host for what is not there")
 	default:
 		return silently(exitFailed, "run "+in.ID+" is "+string(in.State))
 	}
