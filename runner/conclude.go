@@ -71,7 +71,7 @@ func (a *agent) finish(state State, cause string) error {
 		return fmt.Errorf("run %s: %s: %s", a.run.ID, state, cause)
 	}
 	slices.SortFunc(a.results, func(x, y RankExit) int { return cmp.Compare(x.Rank, y.Rank) })
-	r := Result{State: state, Cause: cause, Fault: faultOf(a.run, state, cause, a.ended), Ranks: a.results, Started: a.started, Ended: wallNow()}
+	r := Result{State: state, Cause: cause, Fault: faultOf(a.run, state, cause, a.ended), Ranks: a.results, Started: a.started, Ended: a.over()}
 	_, r.Lost = a.lostHosts()
 	r.Summary = summarize(a.dir, r)
 	write := writeResult

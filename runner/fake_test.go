@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"boost-tui/experiment"
+	"boost-tui/internal/wallclock"
 	"boost-tui/kernels"
 	"boost-tui/profiler/flight"
 	"boost-tui/profiler/record"
@@ -29,6 +30,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
 		case "agent":
+			if clock, ok := os.LookupEnv(envAgentClock); ok { // its host's clock is another than that of who launched it
+				exitOn(os.Setenv(wallclock.EnvOffset, clock))
+			}
 			o := AgentOptions{Version: "test"}
 			f := flag.NewFlagSet("agent", flag.ExitOnError)
 			f.StringVar(&o.Dir, "run", "", "")
@@ -66,6 +70,15 @@ func exit(err error) {
 	}
 	os.Exit(0)
 }
+
+func exitOn(err error) {
+	if err != nil {
+		exit(err)
+	}
+}
+
+// envAgentClock moves the clock of agents alone.
+const envAgentClock = "BOOST_FAKE_AGENT_CLOCK"
 
 func fakeLaunch(root, mode string, detach bool, after string) error {
 	e := testExperiment(mode, 2)

@@ -133,6 +133,7 @@ type runView struct {
 	Loss    *float64         `json:"loss,omitempty"`  // at that step
 	Created time.Time        `json:"created"`
 	Ended   *time.Time       `json:"ended,omitempty"`
+	Took    *float64         `json:"took_s,omitempty"` // of one that is over
 	Tags    []string         `json:"tags"`
 	Note    string           `json:"note,omitempty"`
 	Sweep   *runner.SweepRef `json:"sweep,omitempty"` // that started it
@@ -162,6 +163,10 @@ func viewOf(in runner.Info) runView {
 	}
 	if !in.Ended.IsZero() {
 		v.Ended = &in.Ended
+		if took, why := in.Took(in.Clock(time.Now())); why == "" {
+			seconds := took.Seconds()
+			v.Took = &seconds
+		}
 	}
 	if in.Err != nil {
 		v.Error = in.Err.Error()

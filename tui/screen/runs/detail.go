@@ -69,13 +69,11 @@ func heading(t theme.Theme, r run) string {
 // timing is the state and when it came about.
 func timing(t theme.Theme, r run, w int) []string {
 	sign, style := stateSign(t, r.State)
-	end := r.Ended
-	if end.IsZero() && !r.State.Over() {
-		end = r.now
-	}
 	text := fmt.Sprintf("%s on %s", r.Began().In(r.now.Location()).Format(time.DateTime), r.Run.Host)
-	if !end.IsZero() {
-		text += ", " + format.Duration(end.Sub(r.Began()))
+	if took, why := r.Took(r.now); why == "" {
+		text += ", " + format.Duration(took)
+	} else if !r.Ended.IsZero() {
+		text += ", how long it took is unknown: " + why
 	}
 	head := sign + " " + string(r.State)
 	if layout.Width(head)+2+layout.Width(text) <= w {
