@@ -108,6 +108,10 @@ func others(ctx context.Context, store string, given map[string]bool, runs []*lo
 	if err != nil {
 		return fmt.Errorf("look for runs beside those compared: %w", err)
 	}
+	lives := make([]span, len(runs))
+	for i, r := range runs {
+		lives[i] = r.life()
+	}
 	for _, e := range entries {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -117,7 +121,7 @@ func others(ctx context.Context, store string, given map[string]bool, runs []*lo
 			continue
 		}
 		maybe, ok := lifetime(dir)
-		if !ok || !slices.ContainsFunc(runs, func(r *loaded) bool { return maybe.shared(span{r.m.from, r.m.to}) > 0 }) {
+		if !ok || !slices.ContainsFunc(lives, func(s span) bool { return maybe.shared(s) > 0 }) {
 			continue
 		}
 		run, at, ok := look(ctx, dir)
@@ -131,6 +135,16 @@ func others(ctx context.Context, store string, given map[string]bool, runs []*lo
 		}
 	}
 	return ctx.Err()
+}
+
+// life is all the time in which the run may have run by the clock of its hosts or that of its store, which others' lifetimes
+// go by: they may be minutes apart.
+func (l *loaded) life() span {
+	s := span{l.m.from, l.m.to}
+	if files, ok := lifetime(l.run.Dir); ok && s.from > 0 {
+		s = span{min(s.from, files.from), max(s.to, files.to)}
+	}
+	return s
 }
 
 // lifetime is from the writing of run.json to that of result.json, or till now.
