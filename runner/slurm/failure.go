@@ -45,3 +45,28 @@ func ParseTaskFailure(line string) (TaskFailure, bool) {
 	}
 	return f, true
 }
+
+// StepEnd is what srun says of a step that ends as a whole, before it says of each task that it was killed.
+type StepEnd struct {
+	Node string // that failed; empty: it was srun that was told to end
+	How  string // why nothing could be started there; empty: it was lost later
+}
+
+// stepLaunch is "srun: error: Task launch for StepId=12.0 failed on node node2: Communication connection failure", before Slurm
+// 20.11 "... for 12.0 failed ...".
+var stepLaunch = regexp.MustCompile(`^srun: error: Task launch for \S+ failed on node ([^ :]+): (.+)$`)
+
+// nodeFailure is "srun: error: Node failure on node2".
+var nodeFailure = regexp.MustCompile(`^srun: error: Node failure on ([^ ]+)$`)
+
+// ParseStepEnd reads a line of srun's; false: it is about something else.
+func ParseStepEnd(line string) (StepEnd, bool) {
+	line = strings.TrimSpace(line)
+	if m := stepLaunch.FindStringSubmatch(line); m != nil {
+		return StepEnd{Node: m[1], How: m[2]}, true
+	}
+	if m := nodeFailure.FindStringSubmatch(line); m != nil {
+		return StepEnd{Node: m[1]}, true
+	}
+	return StepEnd{}, line == "srun: forcing job termination"
+}

@@ -144,6 +144,25 @@ func TestAccount(t *testing.T) {
 	}
 }
 
+func TestStepEnds(t *testing.T) {
+	for line, want := range map[string]StepEnd{
+		"srun: error: Task launch for StepId=38.0 failed on node node2: Communication connection failure\n": {"node2", "Communication connection failure"},
+		"srun: error: Task launch for 38.0 failed on node gpu-7: Socket timed out on send/recv operation":   {"gpu-7", "Socket timed out on send/recv operation"},
+		"srun: error: Node failure on node2": {Node: "node2"},
+		"srun: forcing job termination":      {},
+	} {
+		if got, ok := ParseStepEnd(line); !ok || got != want {
+			t.Errorf("%q: %v %+v", line, ok, got)
+		}
+	}
+	for _, line := range []string{"", "srun: error: Application launch failed: Communication connection failure", "srun: error: node1: task 0: Killed",
+		"srun: Job step aborted: Waiting up to 7 seconds for job step to finish.", "node1: srun: forcing job termination"} {
+		if got, ok := ParseStepEnd(line); ok {
+			t.Errorf("%q: %+v", line, got)
+		}
+	}
+}
+
 // TestRecordedAccount reads what sacct said of jobs that ended in every way there is on the development cluster.
 func TestRecordedAccount(t *testing.T) {
 	said := fixture(t, "account-22.05.txt")
