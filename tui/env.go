@@ -52,6 +52,7 @@ func build(o Options, screens []screen.Screen, log *logFile, term *terminal.Term
 			Plan:              func(e experiment.Experiment) (*planner.Plan, error) { return planner.New(e, o.machine(e)) },
 			LargestMicroBatch: func(e experiment.Experiment) int { return planner.LargestMicroBatch(e, o.machine(e)) },
 			Machine:           o.machine, CheckPlace: runner.CheckPlace, Setups: setups, Script: o.script, Job: func(in runner.Info) *runner.JobView { return in.Job(time.Now()) },
+			ComesBack: func(in runner.Info) string { return in.ComesBack(time.Now()) },
 			Start:     o.Start,
 			Preflight: o.Preflight, ReadPreflight: protocol.ReadPreflight,
 			Theme: theme.New(looks), Now: time.Now, After: after, ReadOnly: o.ReadOnly, Host: host, WorkDir: work, Logf: log.Printf,

@@ -74,6 +74,9 @@ type Env struct {
 	Script func(experiment.Experiment) (script []byte, command []string, err error)
 	// Job describes the job of a run that is not over; it may wait for Slurm. nil, or a nil answer: there is none.
 	Job func(runner.Info) *runner.JobView
+	// ComesBack says what a run that is over waits for to go on as another one; empty: it does not. It may wait for Slurm; nil: nobody
+	// asks.
+	ComesBack func(runner.Info) string
 	// Preflight starts a detached look at the machines that a resolved experiment would run on and returns the ID of its run;
 	// nil: there is none. ReadPreflight reads what it found from the run's directory.
 	Preflight     func(ctx context.Context, e experiment.Experiment) (id string, err error)

@@ -34,6 +34,9 @@ func (m *Model) detail(t theme.Theme, r run, w int, short bool) []string {
 		}
 		lines = append(lines, wrapped(t, style, r.Cause, w)...)
 	}
+	if r.back != "" {
+		lines = append(lines, wrapped(t, t.Warn, "it "+r.back, w)...)
+	}
 	lines = append(lines, measuredLines(t, r, w, short)...)
 	lines = append(lines, m.placeLines(t, r, w, short)...)
 	if len(r.Tags) > 0 && !short {
