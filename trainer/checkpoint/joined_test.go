@@ -5,7 +5,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
+
+	"boost-tui/runner/protocol"
 )
 
 // leave writes what a rank has of a checkpoint, as rank 0 or another one of its own host.
@@ -93,4 +96,73 @@ func TestPartsOfHostsMakeACheckpoint(t *testing.T) {
 		t.Error(err)
 	}
 	missing() // it is joined, and its parts are gone
+}
+
+// Parts that cannot be joined now, because the disk is full, are joined when they can be; a checkpoint that is there already is left.
+func TestJoinIsTriedAgain(t *testing.T) {
+	home := t.TempDir()
+	for _, step := range []int{1, 2, 3} {
+		for rank := range 2 {
+			leaveBeside(t, home, step, rank)
+		}
+	}
+	if err := Join(home, 2, 1, 2); err != nil {
+		t.Fatal(err)
+	}
+	// In the way of the manifest, as a full disk is.
+	bar := filepath.Join(HostPart(home, 3), ManifestFile, "x")
+	if err := os.MkdirAll(bar, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := Join(home, 2, 3, 2); err == nil || errors.Is(err, fs.ErrNotExist) {
+		t.Fatalf("it was joined: %v", err)
+	}
+	if steps, err := parts(Folder(home)); err != nil || !slices.Equal(steps, []int{2, 3}) {
+		t.Fatalf("parts %v, %v", steps, err)
+	}
+	if err := os.RemoveAll(filepath.Dir(bar)); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []int{3, 2} { // whichever comes first, the last two stay
+		if err := Join(home, 2, step, 2); err != nil {
+			t.Fatal(err)
+		}
+	}
+	left := func() {
+		t.Helper()
+		entries, err := os.ReadDir(Folder(home))
+		if err != nil || len(entries) != 2 || entries[0].Name() != "step-2" || entries[1].Name() != "step-3" {
+			t.Errorf("%v, %v", entries, err)
+		}
+		if _, err := os.Lstat(filepath.Join(Dir(home, 3), protocol.CheckpointDraft)); err == nil {
+			t.Error("the draft is still there")
+		}
+	}
+	left()
+	for rank := range 2 {
+		leaveBeside(t, home, 3, rank)
+	}
+	if err := Join(home, 2, 3, 2); err != nil {
+		t.Error(err)
+	}
+	left()
+}
+
+// leaveBeside puts what a rank has of a checkpoint beside what the ranks of other hosts have.
+func leaveBeside(t *testing.T, home string, step, rank int) {
+	t.Helper()
+	dir := t.TempDir()
+	leave(t, dir, step, rank, 1)
+	if err := os.MkdirAll(HostPart(home, step), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(HostPart(dir, step))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if err := os.Rename(filepath.Join(HostPart(dir, step), e.Name()), filepath.Join(HostPart(home, step), e.Name())); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
