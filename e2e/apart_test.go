@@ -1,7 +1,9 @@
 package e2e
 
 import (
+	"encoding/json"
 	"math"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -100,5 +102,58 @@ func TestRequeueWithRestarts(t *testing.T) {
 	}
 	old := s.show("node3", filepath.Base(s.dir))
 	t.Logf("the first run is %s: %s", old.State, old.Cause)
+	s.gone(t, goneWithin)
+}
+
+// A run whose job's time is up writes a checkpoint, and goes on from it when its job has come back.
+func TestTimeLimitWithRestarts(t *testing.T) {
+	t.Parallel() // it takes most of the shortest limit that Slurm knows: a minute
+	s := &scene{program: newProgram(t)}
+	args := append(append([]string{"run", "--json"}, places["slurm"]...), endless...)
+	s.job = s.start("login", append(args, "--set", "time=1", "--set", "max-restarts=1")...)
+	s.dir = s.onlyRun()
+	s.reaches(s.dir, 5)
+	id := s.jobID()
+	s.eventually(90*time.Second, "the job in the queue again", func() bool {
+		return strings.TrimSpace(s.root(t, "squeue", "-h", "-t", "PD", "-o", "%A")) == id
+	})
+	first := s.show("node3", filepath.Base(s.dir))
+	if first.State != "cancelled" || !strings.HasPrefix(first.Cause, "waits to go on as restart 1 of 1: Slurm job "+id) || !strings.Contains(first.Cause, "the time limit of its Slurm job is near") {
+		t.Errorf("it is %s: %s", first.State, first.Cause)
+	}
+	last := stepOf(s.dir, 0)
+	s.root(t, "scontrol", "update", "jobid="+id, "starttime=now") // else Slurm lets it wait for two minutes
+	next := ""
+	s.eventually(30*time.Second, "the run that it goes on as", func() bool {
+		var result struct {
+			Next string `json:"restarted_as"`
+		}
+		data, err := os.ReadFile(filepath.Join(s.dir, "result.json"))
+		if err == nil {
+			err = json.Unmarshal(data, &result)
+		}
+		next = result.Next
+		return err == nil && next != ""
+	})
+	s.reaches(filepath.Join(filepath.Dir(s.dir), next), last+5) // it has lost no step
+	if r := s.on("node3", "cancel", next); r.code != 0 {
+		t.Errorf("cancel on node3: exit %d\n%s", r.code, r.errs)
+	}
+	r := s.job.wait(30 * time.Second)
+	var v said
+	s.json(r, &v)
+	var of struct {
+		Resumed struct {
+			Step int64 `json:"step"`
+		} `json:"resumed"`
+	}
+	data, err := os.ReadFile(filepath.Join(v.Dir, "run.json"))
+	if err == nil {
+		err = json.Unmarshal(data, &of)
+	}
+	if err != nil || v.ID != next || v.State != "cancelled" || r.code != 1 || of.Resumed.Step != last {
+		t.Errorf("exit %d, %s is %s: %s, from step %d, not %d: %v", r.code, v.ID, v.State, v.Cause, of.Resumed.Step, last, err)
+	}
+	s.recordHolds(s.dir, 2)
 	s.gone(t, goneWithin)
 }
