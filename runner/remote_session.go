@@ -51,7 +51,14 @@ type session struct {
 // and stdout. It ends with the connection; the agent does not. What has ended a connection cannot be seen from here, be it the
 // conductor, its ssh or the network: a conductor that lives comes back, and the machine that it was on knows when one was killed.
 func Remote(ctx context.Context, o RemoteOptions) error {
-	in := bufio.NewReaderSize(o.In, 64<<10)
+	heard := newHearing(o.In)
+	in := bufio.NewReaderSize(heard, 64<<10)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer heard.watch(sessionSilence, func() {
+		endConnection() // a write that waits for it ends, too
+		cancel(fmt.Errorf("nothing was heard of the run's conductor for %v", sessionSilence))
+	})()
 	s, err := openSession(in, o.Version)
 	if err != nil {
 		// The other side waits for a message, and this is the only way to tell it.
@@ -62,7 +69,11 @@ func Remote(ctx context.Context, o RemoteOptions) error {
 	if err != nil {
 		return errors.Join(err, mirror.Message{Kind: mirror.Trouble, Data: []byte(err.Error())}.Write(o.Out))
 	}
-	return errors.Join(server.Run(ctx), closeAll(), s.leave())
+	err = server.Run(ctx)
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		err = cause
+	}
+	return errors.Join(err, closeAll(), s.leave())
 }
 
 // openSession reads what is asked of this host and makes a place for the run.
