@@ -148,3 +148,20 @@ func TestRunsOfHostileFolders(t *testing.T) {
 		t.Errorf("%+v", views)
 	}
 }
+
+// Scripts learn how a run's ranks share the work, in every dimension that there is more than one of.
+func TestRunsTellEveryDimension(t *testing.T) {
+	root := t.TempDir()
+	fakeRun(t, root, "good", goodRun)
+	text := strings.Replace(strings.ReplaceAll(goodRun, "good", "wide"), `"parallel": {"tp": 1, "pp": 1, "dp": 1`, `"parallel": {"tp": 2, "pp": 3, "dp": 4, "zero": 1, "sp": true`, 1)
+	fakeRun(t, root, "wide", text)
+	var views []map[string]any
+	oneJSON(t, inStore(t, root, exitOK, "runs", "--json").stdout, &views)
+	for _, v := range views {
+		for name, want := range map[string]any{"pp": 3.0, "dp": 4.0, "zero": 1.0, "sp": true} {
+			if v["id"] == "wide" && v[name] != want || v["id"] == "good" && v[name] != nil {
+				t.Errorf("%v: %s is %v", v["id"], name, v[name])
+			}
+		}
+	}
+}

@@ -149,3 +149,15 @@ func TestARunThatComesBack(t *testing.T) {
 		t.Errorf("it is not said once in the list and once beside it:\n%s", text)
 	}
 }
+
+// Figures that leave updates out say so.
+func TestUpdatesThatWereLeftOutAreSaid(t *testing.T) {
+	s := store(t)
+	in := testkit.Info("0807-btp-i9", testkit.Experiment(t, "tp=2"), runner.Finished)
+	in.Run.Created, in.Result = testkit.Start, summary(20, "4.3")
+	in.Result.Summary = []byte(strings.Replace(string(in.Result.Summary), `{"steps":100,`, `{"steps":100,"steps_left_out":3,`, 1))
+	s.Infos = append(s.Infos, in)
+	if text := start(t, 200, 50, s).Text(); !strings.Contains(text, "3 of 100 updates were left out") {
+		t.Errorf("nothing is said:\n%s", text)
+	}
+}

@@ -121,7 +121,11 @@ func measuredLines(t theme.Theme, r run, w int, short bool) []string {
 	if f.PeakMemory != nil {
 		more = append(more, "peak "+format.Bytes(*f.PeakMemory))
 	}
-	return append(lines, wrapped(t, t.Text, strings.Join(more, "  "), w)...)
+	lines = append(lines, wrapped(t, t.Text, strings.Join(more, "  "), w)...)
+	if f.StepsLeftOut > 0 {
+		lines = append(lines, wrapped(t, t.Warn, fmt.Sprintf("%s %d of %d updates were left out: loss or gradient norm was not finite", t.Glyphs.Warn, f.StepsLeftOut, f.Steps), w)...)
+	}
+	return lines
 }
 
 // wrapped breaks untrusted text into lines of at most w cells.
