@@ -56,7 +56,7 @@ func (a *agent) blame() string {
 	if a.diskFull && allSecondary(a.ended) && !strings.Contains(cause, syscall.ENOSPC.Error()) {
 		cause = fullDisk + "; " + cause
 	}
-	return cause
+	return cause + a.whichHost(cause)
 }
 
 // finish writes the result, again and again for a while when the disk is full.

@@ -54,6 +54,7 @@ type other struct {
 	lost  string // why; empty: it is not
 	// elsewhere says that it is lost, and its agent has written its account to the file system all the same.
 	elsewhere bool
+	known     bool // whoever started its agent has said how that ended
 	board     []standing
 	at        time.Time // of the board, by this host's monotonic clock
 }

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"fmt"
 	"net"
 	"os/exec"
 	"strings"
@@ -93,5 +94,55 @@ func TestLeaderThatIsCutOff(t *testing.T) {
 	}
 	if cause, names := a.lostHosts(); !strings.HasPrefix(cause, "host node1, which leads") || len(names) != 1 || names[0] != "node1" {
 		t.Errorf("%s, %v", cause, names)
+	}
+}
+
+// A rank that lost another one for a moment does not know whose host that was; who must look at a machine needs its name.
+func TestCausesAmongRanksNameHosts(t *testing.T) {
+	silent := "rank 0: step 81: cpu: all-reduce: rank 1 of tp has been silent for 5s: it is stopped, or its host is cut off"
+	a := &agent{}
+	if got := a.whichHost(silent); got != "" {
+		t.Errorf("on one host: %q", got)
+	}
+	a.others = &others{hosts: make([]other, 3)}
+	for host := range a.others.hosts {
+		a.others.hosts[host].Name = fmt.Sprintf("node%d", host+1)
+	}
+	for cause, want := range map[string]string{
+		silent: "node1, node2, node3 stood still",
+		"rank 0: step 42: cpu: all-reduce: the connection with rank 1 of tp broke: read tcp: connection reset by peer": "node1, node2, node3 stood still",
+		"rank 0: loss is NaN": "",
+	} {
+		if got := a.whichHost(cause); want == "" && got != "" || !strings.Contains(got, want) || strings.Contains(got, hostLost) {
+			t.Errorf("%s: %q", cause, got)
+		}
+	}
+	a.others.suspects = []int{1}
+	if got := a.whichHost(silent); got != "; nothing was heard of node2 then, which came back" {
+		t.Errorf("%q", got)
+	}
+}
+
+// How an agent ended that whoever started it saw end is known: nobody else is cut off.
+func TestKnownEndOfAnAgentBlamesNobodyElse(t *testing.T) {
+	a := &agent{dir: t.TempDir(), o: AgentOptions{Version: "v", Share: Share{Hosts: 2, Name: "node1", Address: "127.0.0.1"}},
+		meet: meeting{Secret: strings.Repeat("ab", 32), Incarnation: "0011223344556677"}, ending: ending{state: Failed, cause: "host node2" + hostLost + control.EndedWithoutWord}}
+	a.others = &others{hosts: make([]other, 2), lost: []int{1}}
+	h := &a.others.hosts[1]
+	h.Name, h.lost = "node2", control.EndedWithoutWord
+	if err := writePart(a.dir, 1, part{Cause: "its agent on node2 ended: Killed"}); err != nil {
+		t.Fatal(err)
+	}
+	ln, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.others.server, err = control.Serve(ln, a.channel()); err != nil {
+		t.Fatal(err)
+	}
+	defer a.others.server.Close()
+	a.addPart(1, h)
+	if cause, _ := a.lostHosts(); cause != "host node2 was lost: its agent on node2 ended: Killed" {
+		t.Error(cause)
 	}
 }
