@@ -24,8 +24,9 @@ const (
 	userName   = "dev"
 	userID     = 29777           // SLURM_DEV_UID
 	upPatience = 3 * time.Minute // packages may have to be installed first
-	// idlePatience is how long Slurm may take to be done with the jobs of the test before.
-	idlePatience = 40 * time.Second
+	// idlePatience is how long Slurm may take to be done with the jobs of the test before: what it cannot end on a node that was
+	// hung it gives up after 30 s, and takes the node out of use.
+	idlePatience = 90 * time.Second
 	// doPatience bounds whatever is asked of the cluster: heal waits up to 25 s for Slurm to take a node back.
 	doPatience = 90 * time.Second
 )

@@ -64,14 +64,15 @@ func newProgram(t testing.TB) *program {
 
 func (c *cluster) program(t testing.TB, runs string) *program {
 	t.Helper()
+	p := &program{cluster: c, t: t, runs: runs, env: []string{"BOOST_RUNS=" + runs}}
 	t.Cleanup(func() {
 		c.clear(t)
 		if t.Failed() {
-			c.keepFor(t, runs)
+			c.keepFor(t, p.runs)
 		}
-		_ = os.RemoveAll(runs) // the cluster's home goes with it
+		_ = os.RemoveAll(p.see(p.runs)) // the cluster's home goes with it
 	})
-	return &program{cluster: c, t: t, runs: runs, env: []string{"BOOST_RUNS=" + runs}}
+	return p
 }
 
 // keepFor copies what a failed test has left, where somebody asked for it: the runs, and what Slurm's daemons wrote.
