@@ -49,7 +49,11 @@ func TestMain(m *testing.M) {
 			f.StringVar(&o.Dir, "run", "", "")
 			f.BoolVar(&o.Foreground, "foreground", false, "")
 			f.BoolVar(&o.Inside, "inside", false, "")
-			exit(errors.Join(f.Parse(os.Args[2:]), Conduct(context.Background(), o)))
+			err := errors.Join(f.Parse(os.Args[2:]), Conduct(context.Background(), o))
+			if errors.Is(err, ErrRefused) {
+				os.Exit(CodeRefused)
+			}
+			exit(err)
 		case "rank":
 			exit(fakeRank())
 		case "launch":

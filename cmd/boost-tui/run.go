@@ -179,9 +179,9 @@ func refusal(err error) error {
 	}
 	var start *runner.StartError
 	if errors.As(err, &start) { // its record stays
-		err = fmt.Errorf("run %s was refused: %w", start.ID, err)
+		return usage(fmt.Errorf("run %s was refused: %w", start.ID, err))
 	}
-	return usage(err)
+	return usage(fmt.Errorf("%w (nothing was queued, and no run is left)", err))
 }
 
 // finish prints how a run ended and turns that into the command's own end.
