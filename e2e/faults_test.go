@@ -86,6 +86,9 @@ var faults = []fault{
 	{name: "SIGKILL of a rank on node2", where: "slurm", do: kill("node2", "rank"), state: failed, cause: naming("rank 1.*SIGKILL"), within: endWithin},
 	{name: "SIGKILL of the batch script", where: "slurm", do: func(s *scene) { s.cluster.kill(s.t, "node1", "conduct", "") }, state: []string{"failed", "cancelled", "lost"}, cause: naming("."), within: lostWithin},
 	{name: "SIGKILL of srun", where: "slurm", do: func(s *scene) { s.killNamed(s.t, "node1", "srun", "agent") }, state: []string{"failed", "cancelled"}, cause: naming("."), within: lostWithin},
+	{name: "SIGTERM of srun", where: "slurm", do: func(s *scene) { s.signalNamed(s.t, syscall.SIGTERM, "node1", "srun", "agent") }, state: failed, cause: naming("srun.*SIGTERM"), within: lostWithin},
+	// srun alone finds it out, and ends the agent of the other host for it.
+	{name: "node2 is cut off as agents begin", where: "slurm", before: harm("cut", "node2"), state: failed, cause: naming("^host node2"), within: 40 * time.Second, away: []string{"node2"}},
 	{name: "SIGKILL of `boost-tui run`", where: "slurm", do: func(s *scene) { _ = s.job.cmd.Process.Kill() }, state: []string{"failed", "cancelled"}, cause: naming("."), within: endWithin, unseen: true},
 	{name: "a wrong path: the store is not on node2", where: "slurm", before: func(s *scene) { hide(s, "node2", s.runs) }, state: failed, cause: naming("node2"), within: 40 * time.Second},
 	{name: "the binary is missing on node2", where: "slurm", before: func(s *scene) { hide(s, "node2", s.bindir()) }, state: failed, cause: naming("node2"), within: 40 * time.Second},
@@ -99,6 +102,7 @@ var faults = []fault{
 	{name: "crash node2", where: "ssh", do: harm("crash", "node2"), state: failed, cause: naming("node2"), within: lostWithin, away: []string{"node2"}},
 	{name: "crash node1, which leads", where: "ssh", do: harm("crash", "node1"), state: failed, cause: naming("node1"), within: lostWithin, away: []string{"node1"}},
 	{name: "hang node2", where: "ssh", do: harm("hang", "node2"), state: failed, cause: naming("node2"), within: lostWithin, away: []string{"node2"}},
+	{name: "node2 is cut off as agents begin", where: "ssh", before: harm("cut", "node2"), state: failed, cause: naming("host node2"), within: 40 * time.Second, away: []string{"node2"}},
 	{name: "SIGKILL of the agent on node2", where: "ssh", do: kill("node2", "agent"), state: failed, cause: naming("node2"), within: endWithin},
 	{name: "SIGKILL of the agent on node1", where: "ssh", do: kill("node1", "agent"), state: failed, cause: naming("agent"), within: lostWithin},
 	{name: "SIGKILL of a rank on node2", where: "ssh", do: kill("node2", "rank"), state: failed, cause: naming("rank 1.*SIGKILL"), within: endWithin},
