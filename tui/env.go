@@ -14,6 +14,7 @@ import (
 	"boost-tui/profiler/export"
 	"boost-tui/runner"
 	"boost-tui/runner/protocol"
+	"boost-tui/runner/ssh"
 	"boost-tui/runner/userconfig"
 	"boost-tui/tui/app"
 	"boost-tui/tui/screen"
@@ -54,6 +55,7 @@ func build(o Options, screens []screen.Screen, log *logFile, term *terminal.Term
 			Machine:           o.machine, CheckPlace: runner.CheckPlace, Setups: setups, Script: o.script, Job: func(in runner.Info) *runner.JobView { return in.Job(time.Now()) },
 			ComesBack: func(in runner.Info) string { return in.ComesBack(time.Now()) },
 			Start:     o.Start,
+			Hosts:     ssh.Hosts,
 			Preflight: o.Preflight, ReadPreflight: protocol.ReadPreflight,
 			Theme: theme.New(looks), Now: time.Now, After: after, ReadOnly: o.ReadOnly, Host: host, WorkDir: work, Logf: log.Printf,
 		},

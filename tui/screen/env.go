@@ -65,6 +65,8 @@ type Env struct {
 	Machine func(experiment.Experiment) planner.Machine
 	// CheckPlace says why no run can be started at a place; it reads files. nil: nobody looks.
 	CheckPlace func(experiment.Where) error
+	// Hosts are the machines that a value of the key hosts names; it reads a file of hosts. nil: lists alone are understood.
+	Hosts func(value string) ([]string, error)
 	// Start looks at what a resolved experiment's weights start from, where they are not drawn; it reads files. nil: nobody looks.
 	Start func(experiment.Experiment) Start
 	// Setups are the names of the setups in the user's own configuration; nil: there are none.

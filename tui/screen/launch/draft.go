@@ -22,6 +22,7 @@ type draft struct {
 	place    []experiment.Violation // what stands against its place; it was asked aside
 	quick    bool                   // no ways out are looked for
 	setups   []string               // that the user's own configuration has
+	named    named                  // machines, by its key hosts
 	start    start
 	note     string // what the last change did beside what was asked; "" nothing
 }
@@ -52,7 +53,7 @@ func (d *draft) settle() {
 	if d.quick {
 		validate = resolved.Broken
 	}
-	d.resolved, d.faults = resolved, append(validate(d.machine), placeFaults(resolved)...)
+	d.resolved, d.faults = resolved, append(validate(d.machine), placeFaults(resolved, d.named)...)
 	if len(d.place) > 0 && d.place[0].Value == resolved.Where.Where && len(d.obstacles()) == 0 {
 		d.faults = append(d.faults, d.place...)
 	}

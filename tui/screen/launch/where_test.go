@@ -14,6 +14,7 @@ import (
 	"boost-tui/planner"
 	"boost-tui/runner"
 	"boost-tui/runner/protocol"
+	"boost-tui/runner/ssh"
 	"boost-tui/tui/app"
 	"boost-tui/tui/msg"
 	"boost-tui/tui/screen"
@@ -37,6 +38,33 @@ func TestMoreHostsThanRanksAreTold(t *testing.T) {
 	set(d, "hosts", "a,b,c")
 	if !strings.Contains(d.Text(), "names 3 machines, and the run has 1 rank") {
 		t.Errorf("it is not told:\n%s", d.Text())
+	}
+}
+
+// So are more machines than ranks that a file names, also one that is called like a machine; a comment is none.
+func TestMoreHostsInAFileThanRanksAreTold(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	if err := os.WriteFile("hosts", []byte("a\nb # the second\n\n# c\nd\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"hosts", filepath.Join(dir, "hosts")} {
+		env := testkit.Env(t, &testkit.Store{})
+		env.Hosts, env.CheckPlace = ssh.Hosts, func(experiment.Where) error { return nil }
+		d := testkit.NewDriver(t, 200, 50, app.Options{Env: env, Screens: testkit.One(launch.New())})
+		place(d, "ssh")
+		set(d, "hosts", name)
+		if !strings.Contains(d.Text(), "names 3 machines, and the run has 1 rank") {
+			t.Errorf("%s: it is not told:\n%s", name, d.Text())
+		}
+		set(d, "tp", "4")
+		if strings.Contains(d.Text(), "names 3 machines") {
+			t.Errorf("%s: four ranks are enough:\n%s", name, d.Text())
+		}
+		d.Press("L")
+		if !strings.Contains(d.Text(), "by ssh on 3 machines of") {
+			t.Errorf("%s: not asked about three machines:\n%s", name, d.Text())
+		}
 	}
 }
 
