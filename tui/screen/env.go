@@ -9,6 +9,7 @@ import (
 	"boost-tui/profiler/compare"
 	"boost-tui/runner"
 	"boost-tui/runner/protocol"
+	"boost-tui/runner/slurm"
 	"boost-tui/tui/theme"
 )
 
@@ -67,6 +68,8 @@ type Env struct {
 	CheckPlace func(experiment.Where) error
 	// Hosts are the machines that a value of the key hosts names; it reads a file of hosts. nil: lists alone are understood.
 	Hosts func(value string) ([]string, error)
+	// Partitions lists Slurm's, as far as it says; it may wait for that. nil: nobody asks.
+	Partitions func() ([]slurm.Partition, error)
 	// Start looks at what a resolved experiment's weights start from, where they are not drawn; it reads files. nil: nobody looks.
 	Start func(experiment.Experiment) Start
 	// Setups are the names of the setups in the user's own configuration; nil: there are none.

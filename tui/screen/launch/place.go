@@ -66,7 +66,7 @@ func (m *Model) readPlace() tea.Cmd {
 			return out
 		})
 	}
-	return tea.Batch(cmds...)
+	return tea.Batch(append(cmds, m.askPartitions())...)
 }
 
 // takeMachine keeps what the machines of the draft's place are.
