@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"boost-tui/trainer/checkpoint"
 )
 
 // cache is where a host keeps the binary and its part of a run that it does not share.
@@ -155,5 +157,37 @@ func TestTimeLimitWithRestarts(t *testing.T) {
 		t.Errorf("exit %d, %s is %s: %s, from step %d, not %d: %v", r.code, v.ID, v.State, v.Cause, of.Resumed.Step, last, err)
 	}
 	s.recordHolds(s.dir, 2)
+	s.gone(t, goneWithin)
+}
+
+// While the disk at home is full a run goes on where its hosts are, however long; when there is room again all that it wrote comes home,
+// and the checkpoints are the latest.
+func TestHomeDiskFull(t *testing.T) {
+	t.Parallel()
+	s := &scene{program: newProgram(t)}
+	onSmallFS(s)
+	apart(s)
+	s.job = s.start("login", append(append(append([]string{"run", "--json"}, places["ssh"]...), endless...), "--set", "checkpoint-every=50")...)
+	s.dir = s.onlyRun()
+	s.reaches(s.dir, 150)
+	s.do(t, "fill", "login", s.small())
+	time.Sleep((silence + 5) * time.Second) // longer than a host that hears nothing of home goes on
+	full := stepOf(s.dir, 0)
+	s.do(t, "unfill", "login", s.small())
+	s.reaches(s.dir, full+200)
+	if r := s.on("node3", "cancel", filepath.Base(s.dir)); r.code != 0 {
+		t.Errorf("cancel on node3: exit %d\n%s", r.code, r.errs)
+	}
+	var v said
+	s.json(s.job.wait(30*time.Second), &v)
+	if v.State != "cancelled" || v.Cause != "cancelled by its user" {
+		t.Errorf("%s: %s", v.State, v.Cause)
+	}
+	s.recordHolds(s.dir, 2)
+	steps, err := checkpoint.Steps(checkpoint.Folder(s.dir))
+	last := int(stepOf(s.dir, 0))
+	if err != nil || len(steps) != 2 || steps[1] != last || steps[0] < last-100 {
+		t.Errorf("checkpoints of steps %v, the last step is %d: %v", steps, last, err)
+	}
 	s.gone(t, goneWithin)
 }

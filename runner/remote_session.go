@@ -69,11 +69,13 @@ func Remote(ctx context.Context, o RemoteOptions) error {
 	if err != nil {
 		return errors.Join(err, mirror.Message{Kind: mirror.Trouble, Data: []byte(err.Error())}.Write(o.Out))
 	}
+	// Whoever comes is there, though the session may end before the first beat: while the disk at home is full none lasts.
+	renewed := s.renew()
 	err = server.Run(ctx)
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		err = cause
 	}
-	return errors.Join(err, closeAll(), s.leave())
+	return errors.Join(err, renewed, closeAll(), s.leave())
 }
 
 // openSession reads what is asked of this host and makes a place for the run.
