@@ -121,6 +121,29 @@ func (a *agent) lostHosts() (cause string, names []string) {
 	return cause, names
 }
 
+// saidFenced is why the agent of another host ended its ranks without being told to; empty: it did not.
+func (a *agent) saidFenced(host int) string {
+	p := a.others.hosts[host].part
+	if p == nil || p.Fenced == "" {
+		return ""
+	}
+	why := strings.Replace(clean(p.Fenced, maxLineRunes), firstHost+hostLost, "host "+a.hostName()+", which leads the run,"+hostLost, 1)
+	return "host " + a.others.called(host) + " ended its ranks: " + why
+}
+
+// fencedElsewhere is saidFenced of the first host that did; empty: none. Its ranks end in order and say only that they were told to.
+func (a *agent) fencedElsewhere() string {
+	if a.others == nil {
+		return ""
+	}
+	for host := 1; host < len(a.others.hosts); host++ {
+		if said := a.saidFenced(host); said != "" {
+			return said
+		}
+	}
+	return ""
+}
+
 // ofPeers are what ranks say of others that they do not hear, or cannot reach any more.
 var ofPeers = []string{"its host is cut off", "the connection to it broke", "its connection broke", "the connection with rank"}
 

@@ -52,7 +52,11 @@ func (a *agent) verdict() (State, string) {
 // blame names the rank that ended the run. Where all only answered to somebody's end, a full disk is the
 // better guess than the first of them.
 func (a *agent) blame() string {
-	cause := describe(primary(a.ended))
+	first := primary(a.ended)
+	if said := a.fencedElsewhere(); said != "" && (first.Secondary || first.Code == protocol.CodeCancelled) {
+		return said
+	}
+	cause := describe(first)
 	if a.diskFull && allSecondary(a.ended) && !strings.Contains(cause, syscall.ENOSPC.Error()) {
 		cause = fullDisk + "; " + cause
 	}

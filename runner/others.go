@@ -29,6 +29,8 @@ const (
 	hostsEvery = 5 * time.Second
 	// hostLost stands in the cause of a run that lost a host.
 	hostLost = " was lost: "
+	// firstHost is what the agents of other hosts call the one that leads.
+	firstHost = "the first host"
 )
 
 // others is what the agent of host 0 knows about the other hosts.

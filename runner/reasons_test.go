@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"boost-tui/runner/control"
+	"boost-tui/runner/protocol"
 )
 
 // What nobody wished failed, by the machine's fault, whoever says so; what somebody wished did not.
@@ -144,5 +145,21 @@ func TestKnownEndOfAnAgentBlamesNobodyElse(t *testing.T) {
 	a.addPart(1, h)
 	if cause, _ := a.lostHosts(); cause != "host node2 was lost: its agent on node2 ended: Killed" {
 		t.Error(cause)
+	}
+}
+
+// An agent that ends its ranks by itself has a reason, and they have none.
+func TestRanksOfAFencedHostAreNotTheCause(t *testing.T) {
+	a := &agent{o: AgentOptions{Share: Share{Hosts: 2, Name: "node1"}}, ending: ending{state: Failed}}
+	a.others = &others{hosts: make([]other, 2)}
+	a.others.hosts[1].Name, a.others.hosts[1].part = "node2", &part{Fenced: firstHost + hostLost + "nothing was heard of it for 5s"}
+	a.ended = []protocol.ExitRecord{{Rank: 1, Code: protocol.CodeCancelled, Cause: "was told to stop by SIGTERM", Secondary: true}, {Rank: 0, Code: protocol.CodeCancelled, Secondary: true, TSNanos: 1}}
+	state, cause := a.verdict()
+	if want := "host node2 ended its ranks: host node1, which leads the run, was lost: nothing was heard of it for 5s"; state != Failed || cause != want || faultOf(Run{}, state, cause, a.ended) != MachineFault {
+		t.Errorf("%s: %s", state, cause)
+	}
+	a.ended = append(a.ended, protocol.ExitRecord{Rank: 2, Code: -1, Signal: "SIGKILL", Cause: "was killed by SIGKILL"})
+	if _, cause = a.verdict(); !strings.HasPrefix(cause, "rank 2: was killed") {
+		t.Errorf("a rank that failed by itself: %s", cause)
 	}
 }
