@@ -82,7 +82,7 @@ func TestRandomFaults(t *testing.T) {
 }
 
 func strike(t *testing.T, p *program, r *rand.Rand) {
-	where := []string{"slurm", "ssh"}[r.IntN(2)]
+	where := []string{"slurm", "ssh", "ssh, no shared file system"}[r.IntN(3)]
 	s := strokes[r.IntN(len(strokes))]
 	detached := r.IntN(2) == 0
 	restarts := r.IntN(2)
@@ -97,10 +97,15 @@ func strike(t *testing.T, p *program, r *rand.Rand) {
 	if s.before != nil {
 		s.before(&scene{program: p})
 	}
+	place := places[where]
+	if place == nil {
+		place = places["ssh"]
+		apart(&scene{program: p})
+	}
 	deadline := time.Now().Add(randomPatience)
 	t.Logf("%s over %s, detached %v, %d restarts, at step %d of %d", s.name, where, detached, restarts, step, steps)
 
-	args := slices.Concat([]string{"run", "--json", "--name", "random"}, places[where], endless, s.extra)
+	args := slices.Concat([]string{"run", "--json", "--name", "random"}, place, endless, s.extra)
 	args = append(args, "--set", fmt.Sprintf("max-restarts=%d", restarts), "--set", "checkpoint-every=10", "--stop-after", strconv.Itoa(steps))
 	var id string
 	var front *job
