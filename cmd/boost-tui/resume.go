@@ -145,16 +145,26 @@ func (c checks) start(e *experiment.Experiment) error {
 	return nil
 }
 
+// weightsExt ends the name of a file of weights; no id of a run ends so.
+const weightsExt = ".safetensors"
+
 // startOf is the file or the checkpoint's folder that a value of init-from means.
 func (c checks) startOf(from string) (string, error) {
 	path, err := filepath.Abs(from)
 	if err != nil {
 		return "", err
 	}
-	if st, err := os.Stat(path); err == nil && !st.IsDir() {
+	st, missing := os.Stat(path)
+	switch {
+	case missing == nil && !st.IsDir():
 		return path, nil
+	case missing != nil && strings.EqualFold(filepath.Ext(from), weightsExt):
+		return "", fmt.Errorf("the file is not there: %w", missing)
 	}
 	path, _, err = c.findCheckpoint(from)
+	if missing != nil && errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w; nor is there a file of that name", err)
+	}
 	return path, err
 }
 
