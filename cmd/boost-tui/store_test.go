@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -101,6 +102,7 @@ func TestRmUndoAndGC(t *testing.T) {
 	}{{"", 0, false}, {"--now", 1, false}, {"--trash-days 0", 1, false}, {"--now --yes", 1, true}, {"--now --yes", 0, true}} {
 		var v freed
 		oneJSON(t, inStore(t, root, exitOK, append([]string{"runs", "gc", "--json"}, strings.Fields(c.args)...)...).stdout, &v)
+		v.Items = slices.DeleteFunc(v.Items, func(g garbage) bool { return filepath.IsAbs(g.Path) }) // of others on this machine
 		if len(v.Items) != c.items || v.Freed != c.freed || (v.Bytes > 0) != (c.items > 0) {
 			t.Errorf("gc %s: %+v", c.args, v)
 		}
