@@ -204,7 +204,7 @@ func (p *program) settles(t *testing.T, patience time.Duration, deadline time.Ti
 
 // administer does what the administrator of a cluster does after faults: nodes that Slurm took out of use, as where a hung node
 // kept it from ending a step, are given back, and a job that is queued again need not wait for its two minutes. It reports
-// whether there was such a job: its run is about to go on.
+// whether Slurm still has such a job, or is not done with one: a run may be about to go on.
 func (p *program) administer(t *testing.T) (again bool) {
 	t.Helper()
 	for i, state := range strings.Fields(p.root(t, "sinfo", "-h", "-N", "-p", "dev", "-o", "%T")) {
@@ -213,8 +213,15 @@ func (p *program) administer(t *testing.T) (again bool) {
 			p.do(t, "heal", fmt.Sprintf("node%d", i+1))
 		}
 	}
-	for line := range strings.Lines(p.root(t, "squeue", "-h", "-t", "PD", "-u", userName, "-o", "%A %r")) {
-		if id, reason, _ := strings.Cut(strings.TrimSpace(line), " "); reason == "BeginTime" {
+	for line := range strings.Lines(p.root(t, "squeue", "-h", "-t", "PD,CG", "-u", userName, "-o", "%A %t %r")) {
+		f := strings.Fields(line)
+		if len(f) < 3 {
+			continue
+		}
+		switch id, state, reason := f[0], f[1], f[2]; {
+		case state == "CG":
+			again = true
+		case reason == "BeginTime":
 			t.Logf("  job %s is queued again, and need not wait", id)
 			p.root(t, "scontrol", "update", "jobid="+id, "starttime=now")
 			again = true

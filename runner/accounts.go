@@ -164,7 +164,7 @@ func (a *agent) whichHost(cause string) string {
 	if len(silent) > 0 {
 		return "; nothing was heard of " + few(silent) + " then, which came back"
 	}
-	return "; no host is missing: one of " + few(all) + " stood still, or the network between them broke, for a moment"
+	return "; no host is missing (" + few(all) + "): that rank alone stood still, or the network between hosts broke, for a moment"
 }
 
 // few are some names, and how many more there are.

@@ -110,8 +110,8 @@ func TestCausesAmongRanksNameHosts(t *testing.T) {
 		a.others.hosts[host].Name = fmt.Sprintf("node%d", host+1)
 	}
 	for cause, want := range map[string]string{
-		silent: "node1, node2, node3 stood still",
-		"rank 0: step 42: cpu: all-reduce: the connection with rank 1 of tp broke: read tcp: connection reset by peer": "node1, node2, node3 stood still",
+		silent: "(node1, node2, node3)",
+		"rank 0: step 42: cpu: all-reduce: the connection with rank 1 of tp broke: read tcp: connection reset by peer": "(node1, node2, node3)",
 		"rank 0: loss is NaN": "",
 	} {
 		if got := a.whichHost(cause); want == "" && got != "" || !strings.Contains(got, want) || strings.Contains(got, hostLost) {
