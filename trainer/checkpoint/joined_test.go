@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -12,7 +13,7 @@ import (
 )
 
 // leave writes what a rank has of a checkpoint, as rank 0 or another one of its own host.
-func leave(t *testing.T, dir string, step, rank, k int) {
+func leave(t testing.TB, dir string, step, rank, k int) {
 	t.Helper()
 	at, err := Begin(dir, step)
 	if err != nil {
@@ -22,7 +23,7 @@ func leave(t *testing.T, dir string, step, rank, k int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := WriteShard(t.Context(), at, rank, l, make([]byte, l.Bytes())); err != nil {
+	if err := WriteShard(context.Background(), at, rank, l, make([]byte, l.Bytes())); err != nil {
 		t.Fatal(err)
 	}
 	var m *Manifest
@@ -149,7 +150,7 @@ func TestJoinIsTriedAgain(t *testing.T) {
 }
 
 // leaveBeside puts what a rank has of a checkpoint beside what the ranks of other hosts have.
-func leaveBeside(t *testing.T, home string, step, rank int) {
+func leaveBeside(t testing.TB, home string, step, rank int) {
 	t.Helper()
 	dir := t.TempDir()
 	leave(t, dir, step, rank, 1)
@@ -165,4 +166,30 @@ func leaveBeside(t *testing.T, home string, step, rank int) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// What a host says of a checkpoint makes one that can be read, or none.
+func FuzzDraft(f *testing.F) {
+	f.Add([]byte(`{"step":3,"run":"run"}`))
+	f.Add([]byte(`{"step":3,"tensors":[{"name":"w","dtype":"F32","shape":[2,2]}]}`))
+	f.Add([]byte(`{"step":4}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		home := t.TempDir()
+		for rank := range 2 {
+			leaveBeside(t, home, 3, rank)
+		}
+		if err := os.WriteFile(filepath.Join(HostPart(home, 3), protocol.CheckpointDraft), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if Join(home, 2, 3, 2) != nil {
+			return
+		}
+		c, err := Open(Dir(home, 3))
+		if err != nil {
+			t.Fatalf("it cannot be read: %v", err)
+		}
+		if err := c.Close(); err != nil || c.Manifest.Step != 3 {
+			t.Fatal(c.Manifest.Step, err)
+		}
+	})
 }
