@@ -66,12 +66,18 @@ func (s *step) failed(f slurm.TaskFailure) {
 // ended notes why the step as a whole ends: what srun says of tasks after that follows from it.
 func (s *step) ended(e slurm.StepEnd) {
 	told := &endTold{cause: "srun, which had started its agents, was told to end (SIGTERM)"}
-	if e.Node != "" {
-		node := clean(e.Node, 64)
-		told.cause, told.lost = "host "+node+hostLost+"Slurm does not reach it any more", []string{node}
-		if e.How != "" {
-			told.cause = "host " + node + hostLost + "srun could not start its agent there: " + clean(e.How, 120)
-		}
+	node := clean(e.Node, 64)
+	switch {
+	case e.Number > 0:
+		node = s.hostOf(e.Number - 1)
+		told.cause = "host " + node + hostLost + "Slurm finds its agent there no more: it went down, and may have started anew"
+	case node != "" && e.How != "":
+		told.cause = "host " + node + hostLost + "srun could not start its agent there: " + clean(e.How, 120)
+	case node != "":
+		told.cause = "host " + node + hostLost + "Slurm does not reach it any more"
+	}
+	if node != "" && (e.Number == 0 || containsHost(s.hosts, node)) {
+		told.lost = []string{node}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -146,10 +146,11 @@ func TestAccount(t *testing.T) {
 
 func TestStepEnds(t *testing.T) {
 	for line, want := range map[string]StepEnd{
-		"srun: error: Task launch for StepId=38.0 failed on node node2: Communication connection failure\n": {"node2", "Communication connection failure"},
-		"srun: error: Task launch for 38.0 failed on node gpu-7: Socket timed out on send/recv operation":   {"gpu-7", "Socket timed out on send/recv operation"},
-		"srun: error: Node failure on node2": {Node: "node2"},
-		"srun: forcing job termination":      {},
+		"srun: error: Task launch for StepId=38.0 failed on node node2: Communication connection failure\n": {Node: "node2", How: "Communication connection failure"},
+		"srun: error: Task launch for 38.0 failed on node gpu-7: Socket timed out on send/recv operation":   {Node: "gpu-7", How: "Socket timed out on send/recv operation"},
+		"srun: error: Node failure on node2":                         {Node: "node2"},
+		"srun: error: Aborting, io error and missing step on node 1": {Number: 2},
+		"srun: forcing job termination":                              {},
 	} {
 		if got, ok := ParseStepEnd(line); !ok || got != want {
 			t.Errorf("%q: %v %+v", line, ok, got)
