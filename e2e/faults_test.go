@@ -73,6 +73,7 @@ var faults = []fault{
 	// Of two hosts that do not hear each other either may call the other lost.
 	{name: "cut node1, which leads", where: "slurm", do: harm("cut", "node1"), state: failed, cause: naming("node[12]"), within: lostWithin, away: []string{"node1"}, fences: true},
 	{name: "crash node2", where: "slurm", do: harm("crash", "node2"), state: failed, cause: naming("node2"), within: lostWithin, away: []string{"node2"}},
+	{name: "crash node2, which starts anew at once", where: "slurm", do: func(s *scene) { s.harm(s.t, "crash", "node2"); s.do(s.t, "heal", "node2") }, state: failed, cause: naming("^host node2 was lost"), within: lostWithin},
 	{name: "crash node1, which leads", where: "slurm", do: harm("crash", "node1"), state: failed, cause: naming("node1"), within: lostWithin, away: []string{"node1"}},
 	{name: "hang node2", where: "slurm", do: harm("hang", "node2"), state: failed, cause: naming("node2"), within: lostWithin, away: []string{"node2"}},
 	{name: "kill slurmd on node2", where: "slurm", do: harm("kill", "node2"), state: failed, cause: naming("node2|slurm|Slurm"), within: 40 * time.Second},

@@ -140,7 +140,7 @@ func strike(t *testing.T, p *program, r *rand.Rand) {
 		patience += restartWithin
 	}
 	p.settles(t, patience, deadline)
-	p.wellRecorded(t, s, int64(steps))
+	p.wellRecorded(t, s, int64(steps), harmed)
 	if front != nil {
 		select {
 		case <-front.ended: // settles saw no process of it
@@ -231,7 +231,7 @@ func (p *program) administer(t *testing.T) (again bool) {
 }
 
 // wellRecorded looks at what each run has left that is over: the first, and its successors.
-func (p *program) wellRecorded(t *testing.T, s stroke, steps int64) {
+func (p *program) wellRecorded(t *testing.T, s stroke, steps int64, harmed []string) {
 	t.Helper()
 	p.eventually(2*goneWithin, "an empty queue", func() bool {
 		return strings.TrimSpace(p.root(t, "squeue", "-h", "-o", "%A", "-t", "PD,R,S")) == ""
@@ -259,6 +259,8 @@ func (p *program) wellRecorded(t *testing.T, s stroke, steps int64) {
 			t.Errorf("run %s is cancelled, which nobody did: %s", v.ID, v.Cause)
 		case v.State == "failed" && s.names != nil && !s.names.MatchString(v.Cause):
 			t.Errorf("run %s failed, and nothing names a host: %s", v.ID, v.Cause)
+		case v.State == "failed" && s.blamed && !strings.Contains(v.Cause, harmed[0]):
+			t.Errorf("run %s failed by %s, and the cause is another one: %s", v.ID, harmed[0], v.Cause)
 		}
 		p.recordHolds(dir, 2)
 	}

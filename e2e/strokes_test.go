@@ -15,6 +15,7 @@ import (
 type stroke struct {
 	name   string
 	spares bool                                                                      // it asks nobody to end the run: one that is cancelled says something false
+	blamed bool                                                                      // the cause of a run that fails of it names the host, which nobody can mistake
 	names  *regexp.Regexp                                                            // what the cause of a run that fails of it has; nil: anything
 	where  string                                                                    // the only place that it can happen at; empty: any
 	extra  []string                                                                  // of the command
@@ -30,7 +31,7 @@ var strokes = []stroke{
 		time.Sleep(time.Duration(r.IntN(4000)) * time.Millisecond)
 		return []string{node}
 	}},
-	{name: "crash", spares: true, names: naming("node[12]"), do: nodeFault("crash")},
+	{name: "crash", spares: true, blamed: true, names: naming("node[12]"), do: nodeFault("crash")},
 	{name: "hang", spares: true, names: naming("node[12]"), do: nodeFault("hang")},
 	{name: "kill slurmd", spares: true, do: nodeFault("kill")},
 	{name: "cut or crash of both nodes", spares: true, do: func(t *testing.T, p *program, r *rand.Rand, _ string) []string {

@@ -161,8 +161,9 @@ if [ "$what" = all ] || [ "$what" = cluster ]; then
 			if ("beyond-s" in v) { name = $1 ": to the first step, beyond " sprintf("%.2f s", v["bare-s"]); s = v["beyond-s"] }
 			else { name = $1 ": until nobody is left"; s = v["gone-s"] }
 			printf "  %-58s %10.2f   limit %8.2f   %s (%.2f of it)\n", name, s, s / v["of-limit"], v["of-limit"] <= 1 ? "holds" : "MISSED", v["of-limit"]
+			next
 		}
-		!/^Benchmark/ { print "  " $0 }' "$work/cluster"
+		{ print "  " $0 }' "$work/cluster"
 fi
 
 if [ "$what" = all ] || [ "$what" = go ]; then
