@@ -125,6 +125,9 @@ if [ "$what" = all ] || [ "$what" = ui ]; then
 			measure "run of $n steps, every step looked at (ms)" "$limit" settled_ms --runs 5 --before "$session" --quit q,q --ready "[⠁-⣿].*step $n" -- "$bin" --runs "$work/$n"
 			measure "run of $n steps, memory (MB)" 60 peak_rss_mb --idle 2 --before "$session" --quit q,q --ready "step $n" -- "$bin" --runs "$work/$n"
 		done
+		"$work/ui" store "$work/many" 5000 >/dev/null || exit 1
+		printf '{"schema":1,"screen":"runs"}' >"$work/runs.json"
+		measure "5 000 runs listed, memory (MB)" 60 peak_rss_mb --idle 4 --before "cp $work/runs.json $work/state/boost-tui/session.json" --quit q,q --ready "5000 run" -- "$bin" --runs "$work/many"
 		"$work/ui" live "$work/live" 2000 5 >"$work/id" &
 		live=$!
 		for _ in $(seq 100); do [ -s "$work/id" ] && break; sleep 0.1; done
