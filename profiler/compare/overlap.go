@@ -108,9 +108,9 @@ func others(ctx context.Context, store string, given map[string]bool, runs []*lo
 	if err != nil {
 		return fmt.Errorf("look for runs beside those compared: %w", err)
 	}
-	lives := make([]span, len(runs))
-	for i, r := range runs {
-		lives[i] = r.life()
+	lives := make([]span, 0, 2*len(runs))
+	for _, r := range runs {
+		lives = append(lives, r.lives()...)
 	}
 	for _, e := range entries {
 		if err := ctx.Err(); err != nil {
@@ -137,14 +137,14 @@ func others(ctx context.Context, store string, given map[string]bool, runs []*lo
 	return ctx.Err()
 }
 
-// life is all the time in which the run may have run by the clock of its hosts or that of its store, which others' lifetimes
-// go by: they may be minutes apart.
-func (l *loaded) life() span {
-	s := span{l.m.from, l.m.to}
-	if files, ok := lifetime(l.run.Dir); ok && s.from > 0 {
-		s = span{min(s.from, files.from), max(s.to, files.to)}
+// lives is when the run ran by the clock of its hosts, and by that of its store, which others' lifetimes go by: they may be minutes
+// apart.
+func (l *loaded) lives() []span {
+	out := []span{{l.m.from, l.m.to}}
+	if files, ok := lifetime(l.run.Dir); ok && l.m.from > 0 {
+		out = append(out, files)
 	}
-	return s
+	return out
 }
 
 // lifetime is from the writing of run.json to that of result.json, or till now.
