@@ -95,7 +95,7 @@ func TestRequeueWithRestarts(t *testing.T) {
 	s.eventually(30*time.Second, "the job in the queue again", func() bool {
 		return strings.TrimSpace(s.root(t, "squeue", "-h", "-t", "PD", "-o", "%A")) == id
 	})
-	s.root(t, "scontrol", "update", "jobid="+id, "starttime=now") // else Slurm lets it wait for two minutes
+	s.root(t, "scontrol", "update", "jobid="+id, "starttime=now+2") // else Slurm lets it wait for two minutes; within a second of its end it would refuse to start it
 	r := s.job.wait(80 * time.Second)
 	var v said
 	s.json(r, &v)
@@ -124,7 +124,7 @@ func TestTimeLimitWithRestarts(t *testing.T) {
 		t.Errorf("it is %s: %s", first.State, first.Cause)
 	}
 	last := stepOf(s.dir, 0)
-	s.root(t, "scontrol", "update", "jobid="+id, "starttime=now") // else Slurm lets it wait for two minutes
+	s.root(t, "scontrol", "update", "jobid="+id, "starttime=now+2") // else Slurm lets it wait for two minutes; within a second of its end it would refuse to start it
 	next := ""
 	s.eventually(30*time.Second, "the run that it goes on as", func() bool {
 		var result struct {
