@@ -21,6 +21,8 @@ const (
 	manyFaults = 200
 	// restartWithin is how long a conductor may take from the end of a run to its successor: it dials hosts that may be gone.
 	restartWithin = 30 * time.Second
+	// gatherWithin is how long after its return the files of a host that was lost may take to come home.
+	gatherWithin = 20 * time.Second
 	// randomPatience bounds one random fault with all that follows; over it the test fails.
 	randomPatience = 150 * time.Second
 	// fewPatience and manyPatience bound the test as a whole: what is left of its faults by then is left out, and said.
@@ -138,6 +140,9 @@ func strike(t *testing.T, p *program, r *rand.Rand) {
 	patience := goneWithin
 	if restarts > 0 { // between two runs of a chain there is a conductor that looks for hosts
 		patience += restartWithin
+	}
+	if places[where] == nil { // a conductor stays that brings home what a host has which comes back
+		patience += gatherWithin
 	}
 	p.settles(t, patience, deadline)
 	p.wellRecorded(t, s, int64(steps), harmed)
