@@ -52,7 +52,8 @@ func TestStepsComeHomeAfterABreak(t *testing.T) {
 	t.Parallel()
 	s := &scene{program: newProgram(t)}
 	apart(s)
-	s.job = s.start("login", append(append(append([]string{"run", "--json"}, places["ssh"]...), endless...), "--stop-after", "600")...)
+	// TCP alone may take as long again as the break lasted: a host may be silent for as long as it may by default.
+	s.job = s.start("login", append(append(append([]string{"run", "--json"}, places["ssh"]...), endless...), "--stop-after", "600", "--set", "heartbeat-timeout=15")...)
 	s.dir = s.onlyRun()
 	s.reaches(s.dir, 20)
 	s.harm(t, "cut", "login") // ssh alone breaks: the nodes see each other
