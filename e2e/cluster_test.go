@@ -24,8 +24,9 @@ const (
 	userName   = "dev"
 	userID     = 29777           // SLURM_DEV_UID
 	upPatience = 3 * time.Minute // packages may have to be installed first
-	// idlePatience is how long Slurm may take to be done with the jobs of the test before.
-	idlePatience = 40 * time.Second
+	// idlePatience is how long Slurm may take to be done with the jobs of the test before: what it cannot end on a node that was
+	// hung it gives up after 30 s, and takes the node out of use.
+	idlePatience = 90 * time.Second
 	// doPatience bounds whatever is asked of the cluster: heal waits up to 25 s for Slurm to take a node back.
 	doPatience = 90 * time.Second
 )
@@ -48,7 +49,7 @@ var pool struct {
 }
 
 // newCluster gives the test a cluster of its own, with all nodes healthy, and takes it back in that state.
-func newCluster(t *testing.T) *cluster {
+func newCluster(t testing.TB) *cluster {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("end-to-end on the development cluster: left out by -short")

@@ -11,8 +11,11 @@
 //	BOOST_E2E_ROOT=DIR         where clusters are made; short, open to all users (/tmp)
 //	BOOST_E2E_BINARY=FILE      test this binary instead of building one
 //	BOOST_E2E_TABLE=FILE       append what became of each fault to a file, as rows of Markdown (docs/cluster.md)
-//	BOOST_TEST_SEED=N          draw the random faults of that seed again
-//	BOOST_TEST_SOAK=1          200 random faults instead of 10
+//	BOOST_E2E_KEEP=DIR         copy the runs and Slurm's logs of tests that failed to there
+//	BOOST_TEST_SEED=N          draw the random faults of that seed again; -run 'RandomFaults/^17$' takes the 17th alone
+//	BOOST_TEST_SOAK=1          200 random faults within 50 minutes instead of 10 within 3
+//	BOOST_TEST_FAULTS=N        that many random faults
+//	BOOST_TEST_WITHIN=TIME     begin none of them after that time, e.g. 45m
 //
 // Start reading at cluster (cluster_test.go), then at program (program_test.go); the faults stand in faults_test.go.
 package e2e

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -63,6 +64,8 @@ type fault struct {
 	unseen bool
 	// goesOn says that the run must survive: it is seen to go on, and then cancelled from another host.
 	goesOn bool
+	// wrong says that it is wrong input, and has the exit code of that.
+	wrong bool
 }
 
 var faults = []fault{
@@ -70,6 +73,7 @@ var faults = []fault{
 	// Of two hosts that do not hear each other either may call the other lost.
 	{name: "cut node1, which leads", where: "slurm", do: harm("cut", "node1"), state: failed, cause: naming("node[12]"), within: lostWithin, away: []string{"node1"}, fences: true},
 	{name: "crash node2", where: "slurm", do: harm("crash", "node2"), state: failed, cause: naming("node2"), within: lostWithin, away: []string{"node2"}},
+	{name: "crash node2, which starts anew at once", where: "slurm", do: func(s *scene) { s.harm(s.t, "crash", "node2"); s.do(s.t, "heal", "node2") }, state: failed, cause: naming("^host node2 was lost"), within: lostWithin},
 	{name: "crash node1, which leads", where: "slurm", do: harm("crash", "node1"), state: failed, cause: naming("node1"), within: lostWithin, away: []string{"node1"}},
 	{name: "hang node2", where: "slurm", do: harm("hang", "node2"), state: failed, cause: naming("node2"), within: lostWithin, away: []string{"node2"}},
 	{name: "kill slurmd on node2", where: "slurm", do: harm("kill", "node2"), state: failed, cause: naming("node2|slurm|Slurm"), within: 40 * time.Second},
@@ -83,10 +87,15 @@ var faults = []fault{
 	{name: "SIGKILL of a rank on node2", where: "slurm", do: kill("node2", "rank"), state: failed, cause: naming("rank 1.*SIGKILL"), within: endWithin},
 	{name: "SIGKILL of the batch script", where: "slurm", do: func(s *scene) { s.cluster.kill(s.t, "node1", "conduct", "") }, state: []string{"failed", "cancelled", "lost"}, cause: naming("."), within: lostWithin},
 	{name: "SIGKILL of srun", where: "slurm", do: func(s *scene) { s.killNamed(s.t, "node1", "srun", "agent") }, state: []string{"failed", "cancelled"}, cause: naming("."), within: lostWithin},
+	{name: "SIGTERM of srun", where: "slurm", do: func(s *scene) { s.signalNamed(s.t, syscall.SIGTERM, "node1", "srun", "agent") }, state: failed, cause: naming("srun.*SIGTERM"), within: lostWithin},
+	// srun alone finds it out, and ends the agent of the other host for it.
+	{name: "node2 is cut off as agents begin", where: "slurm", before: harm("cut", "node2"), state: failed, cause: naming("^host node2"), within: 40 * time.Second, away: []string{"node2"}},
 	{name: "SIGKILL of `boost-tui run`", where: "slurm", do: func(s *scene) { _ = s.job.cmd.Process.Kill() }, state: []string{"failed", "cancelled"}, cause: naming("."), within: endWithin, unseen: true},
 	{name: "a wrong path: the store is not on node2", where: "slurm", before: func(s *scene) { hide(s, "node2", s.runs) }, state: failed, cause: naming("node2"), within: 40 * time.Second},
 	{name: "the binary is missing on node2", where: "slurm", before: func(s *scene) { hide(s, "node2", s.bindir()) }, state: failed, cause: naming("node2"), within: 40 * time.Second},
-	{name: "a module is missing", where: "slurm", extra: []string{"--set", "setup=broken"}, before: missingModule, state: failed, cause: naming("nonexistent|module"), within: 40 * time.Second},
+	{name: "a module is missing", where: "slurm", extra: []string{"--set", "setup=broken"}, before: missingModule, state: failed, cause: naming("nonexistent|module"), within: 40 * time.Second, wrong: true},
+	{name: "an interface that is not there", where: "slurm", extra: []string{"--interface", "nosuch9"}, before: func(*scene) {}, state: failed, cause: naming(`interface "nosuch9": .*it has eth0`), within: 40 * time.Second, wrong: true},
+	{name: "an interface that is not there", where: "ssh", extra: []string{"--interface", "nosuch9"}, before: func(*scene) {}, state: failed, cause: naming(`interface "nosuch9": .*it has eth0`), within: 40 * time.Second, wrong: true},
 	{name: "the shared file system is full", where: "slurm", before: onSmallFS, do: func(s *scene) { s.do(s.t, "fill", "login", s.small()) }, state: failed, cause: naming("full|space|disk"), within: 40 * time.Second},
 
 	{name: "cut node2", where: "ssh", do: harm("cut", "node2"), state: failed, cause: naming("node2"), within: lostWithin, away: []string{"node2"}, fences: true},
@@ -94,12 +103,17 @@ var faults = []fault{
 	{name: "crash node2", where: "ssh", do: harm("crash", "node2"), state: failed, cause: naming("node2"), within: lostWithin, away: []string{"node2"}},
 	{name: "crash node1, which leads", where: "ssh", do: harm("crash", "node1"), state: failed, cause: naming("node1"), within: lostWithin, away: []string{"node1"}},
 	{name: "hang node2", where: "ssh", do: harm("hang", "node2"), state: failed, cause: naming("node2"), within: lostWithin, away: []string{"node2"}},
+	{name: "node2 is cut off as agents begin", where: "ssh", before: harm("cut", "node2"), state: failed, cause: naming("host node2"), within: 40 * time.Second, away: []string{"node2"}},
 	{name: "SIGKILL of the agent on node2", where: "ssh", do: kill("node2", "agent"), state: failed, cause: naming("node2"), within: endWithin},
 	{name: "SIGKILL of the agent on node1", where: "ssh", do: kill("node1", "agent"), state: failed, cause: naming("agent"), within: lostWithin},
 	{name: "SIGKILL of a rank on node2", where: "ssh", do: kill("node2", "rank"), state: failed, cause: naming("rank 1.*SIGKILL"), within: endWithin},
 	{name: "SIGKILL of all ssh clients to node2", where: "ssh", do: func(s *scene) { s.killNamed(s.t, "login", "ssh", "node2") }, state: []string{"cancelled"}, cause: naming("."), within: lostWithin, goesOn: true},
 	{name: "SIGKILL of `boost-tui conduct`", where: "ssh", do: kill("login", "conduct"), state: []string{"failed", "cancelled"}, cause: naming("."), within: lostWithin},
 	{name: "SIGKILL of `boost-tui run`", where: "ssh", do: func(s *scene) { _ = s.job.cmd.Process.Kill() }, state: []string{"failed", "cancelled"}, cause: naming("."), within: endWithin, unseen: true},
+	// No host may say that somebody was killed whom it only does not hear. The sessions of a connection that is cut end with it.
+	{name: "cut login", where: "ssh", do: harm("cut", "login"), state: failed, cause: naming("heard nothing of boost-tui conduct.* was killed or cut off"), within: lostWithin, away: []string{"login", "node1", "node2"}, fences: true},
+	{name: "SIGKILL of `boost-tui run` and `boost-tui conduct` at once", where: "ssh", do: killFront, state: failed, cause: naming("heard nothing of boost-tui conduct.* was killed or cut off"), within: lostWithin, unseen: true},
+	{name: "SIGKILL of `boost-tui conduct` (no shared file system)", where: "ssh", before: apart, do: kill("login", "conduct"), state: failed, cause: naming("boost-tui conduct, which stood over the run, was killed"), within: lostWithin},
 	{name: "the shared file system is full", where: "ssh", before: onSmallFS, do: func(s *scene) { s.do(s.t, "fill", "login", s.small()) }, state: failed, cause: naming("full|space|disk"), within: 40 * time.Second},
 }
 
@@ -115,6 +129,13 @@ func kill(host, role string) func(*scene) {
 	return func(s *scene) { s.cluster.kill(s.t, host, role, "") }
 }
 
+// killFront kills who stands over the run on the login host before any of them can say so.
+func killFront(s *scene) {
+	_ = s.job.cmd.Process.Signal(syscall.SIGSTOP)
+	s.cluster.kill(s.t, "login", "conduct", "")
+	_ = s.job.cmd.Process.Kill()
+}
+
 // hide gives a host an empty folder of its own in the place of one that the others share.
 func hide(s *scene, host, dir string) {
 	s.t.Helper()
@@ -127,10 +148,7 @@ func hide(s *scene, host, dir string) {
 func onSmallFS(s *scene) {
 	s.runs = filepath.Join(s.small(), filepath.Base(s.runs))
 	s.env = []string{"BOOST_RUNS=" + s.runs}
-	s.t.Cleanup(func() {
-		s.do(s.t, "unfill", "login", s.small())
-		s.root(s.t, "rm", "-rf", "--", s.runs)
-	})
+	s.t.Cleanup(func() { s.do(s.t, "unfill", "login", s.small()) })
 }
 
 // missingModule writes a configuration of the user with a setup that asks for a module which is not there.
@@ -208,7 +226,11 @@ func (f fault) ended(s *scene, began time.Time) (v said) {
 	if !f.unseen {
 		r := s.job.wait(f.within)
 		s.json(r, &v)
-		if r.code != 1 && v.State != "finished" && !f.goesOn {
+		code := 1
+		if f.wrong {
+			code = 2
+		}
+		if r.code != code && v.State != "finished" && !f.goesOn {
 			s.t.Errorf("exit %d of a run that is %s", r.code, v.State)
 		}
 		return v

@@ -193,7 +193,23 @@ func TestClocksApart(t *testing.T) {
 		if r.code != 0 || v.State != "finished" {
 			t.Errorf("%s: exit %d, %s: %s\n%s", name, r.code, v.State, v.Cause, r.errs)
 		}
+		for _, host := range p.hosts() {
+			p.timesHold(host, id)
+		}
 		p.gone(t, goneWithin)
+	}
+}
+
+// timesHold checks that the times of a run that is over can be, as a host sees them.
+func (p *program) timesHold(host, id string) {
+	p.t.Helper()
+	var v struct {
+		Created, Ended time.Time
+		Took           *float64 `json:"took_s"`
+	}
+	p.json(p.on(host, "show", id, "--json"), &v)
+	if old := time.Since(v.Created); v.Took == nil || v.Ended.Before(v.Created) || old < 0 || *v.Took <= 0 || *v.Took > old.Seconds() {
+		p.t.Errorf("%s sees %s created %v, ended %v, took %v seconds", host, id, v.Created, v.Ended, v.Took)
 	}
 }
 

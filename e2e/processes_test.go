@@ -112,13 +112,13 @@ func (c *cluster) kill(t testing.TB, host, role, last string) {
 	}
 }
 
-// killNamed sends SIGKILL to the processes on a host whose program has the name and whose command line says what.
-func (c *cluster) killNamed(t testing.TB, host, name, what string) {
+// signalNamed sends a signal to the processes on a host whose program has the name and whose command line says what.
+func (c *cluster) signalNamed(t testing.TB, sig syscall.Signal, host, name, what string) {
 	t.Helper()
 	n := 0
 	for _, p := range c.processes(t) {
 		if p.host == host && filepath.Base(p.argv[0]) == name && strings.Contains(strings.Join(p.argv, " "), what) {
-			if err := syscall.Kill(p.pid, syscall.SIGKILL); err == nil {
+			if err := syscall.Kill(p.pid, sig); err == nil {
 				n++
 			}
 		}
@@ -126,6 +126,12 @@ func (c *cluster) killNamed(t testing.TB, host, name, what string) {
 	if n == 0 {
 		t.Fatalf("no %s with %q on %s among %v", name, what, host, c.processes(t))
 	}
+}
+
+// killNamed sends SIGKILL.
+func (c *cluster) killNamed(t testing.TB, host, name, what string) {
+	t.Helper()
+	c.signalNamed(t, syscall.SIGKILL, host, name, what)
 }
 
 // gone fails when a process of ours is left on any of the hosts (none: on all) after the time.

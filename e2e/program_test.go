@@ -51,10 +51,12 @@ type program struct {
 	t    testing.TB
 	runs string
 	env  []string
+	// within is the command that the program is an argument of, as salloc; none: it stands for itself.
+	within []string
 }
 
 // newProgram gives the test a cluster and a store that all hosts share.
-func newProgram(t *testing.T) *program {
+func newProgram(t testing.TB) *program {
 	t.Helper()
 	c := newCluster(t)
 	return c.program(t, filepath.Join(c.home(), "runs-"+strings.ReplaceAll(strings.ToLower(filepath.Base(t.Name())), " ", "-")+fmt.Sprintf("-%d", time.Now().UnixNano()%1e6)))
@@ -62,13 +64,31 @@ func newProgram(t *testing.T) *program {
 
 func (c *cluster) program(t testing.TB, runs string) *program {
 	t.Helper()
+	p := &program{cluster: c, t: t, runs: runs, env: []string{"BOOST_RUNS=" + runs}}
 	t.Cleanup(func() {
 		c.clear(t)
-		if !t.Failed() {
-			_ = os.RemoveAll(runs) // the cluster's home goes with it
+		if t.Failed() {
+			c.keepFor(t, p.runs)
 		}
+		_ = os.RemoveAll(p.see(p.runs)) // the cluster's home goes with it
 	})
-	return &program{c, t, runs, []string{"BOOST_RUNS=" + runs}}
+	return p
+}
+
+// keepFor copies what a failed test has left, where somebody asked for it: the runs, and what Slurm's daemons wrote.
+func (c *cluster) keepFor(t testing.TB, runs string) {
+	to := os.Getenv("BOOST_E2E_KEEP")
+	if to == "" {
+		return
+	}
+	to = filepath.Join(to, strings.ReplaceAll(t.Name(), "/", "-"))
+	if err := os.MkdirAll(to, 0o755); err != nil {
+		t.Log(err)
+		return
+	}
+	if out, err := exec.Command("cp", "-a", c.see(runs), filepath.Join(c.dir, "log"), to).CombinedOutput(); err != nil {
+		t.Logf("keep: %v\n%s", err, out)
+	}
 }
 
 // clear ends what a test has left of jobs and processes.
@@ -92,7 +112,7 @@ func (c *cluster) clear(t testing.TB) {
 
 // argv is how the program is started on a host.
 func (p *program) argv(host string, args ...string) []string {
-	return append(append([]string{"exec", "-u", host, "env"}, p.env...), append([]string{p.binary()}, args...)...)
+	return slices.Concat([]string{"exec", "-u", host, "env"}, p.env, p.within, []string{p.binary()}, args)
 }
 
 // result is what a command gave.

@@ -3,6 +3,7 @@ package runner
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -34,7 +35,7 @@ func (a *agent) addPart(host int, h *other) {
 			return
 		}
 		if left.Cause != "" && h.lost == control.EndedWithoutWord { // whoever started it knows more
-			h.lost = clean(left.Cause, maxLineRunes)
+			h.lost, h.known = clean(left.Cause, maxLineRunes), true
 		}
 		p, h.elsewhere = &left, left.Cause == ""
 	}
@@ -114,8 +115,63 @@ func (a *agent) lostHosts() (cause string, names []string) {
 	switch {
 	case lost.elsewhere:
 		cause += ", though it reaches the file system: the network between it and " + a.hostName() + ", which leads the run, is broken"
-	case len(names) == len(a.others.hosts)-1 && lost.lost != control.EndedWithoutWord && !a.heard(): // silence has two ends
+	case len(names) == len(a.others.hosts)-1 && lost.lost != control.EndedWithoutWord && !lost.known && !a.heard(): // silence has two ends
 		cause += "; or " + a.hostName() + ", which leads the run, is cut off"
 	}
 	return cause, names
+}
+
+// saidFenced is why the agent of another host ended its ranks without being told to; empty: it did not.
+func (a *agent) saidFenced(host int) string {
+	p := a.others.hosts[host].part
+	if p == nil || p.Fenced == "" {
+		return ""
+	}
+	why := strings.Replace(clean(p.Fenced, maxLineRunes), firstHost+hostLost, "host "+a.hostName()+", which leads the run,"+hostLost, 1)
+	return "host " + a.others.called(host) + " ended its ranks: " + why
+}
+
+// fencedElsewhere is saidFenced of the first host that did; empty: none. Its ranks end in order and say only that they were told to.
+func (a *agent) fencedElsewhere() string {
+	if a.others == nil {
+		return ""
+	}
+	for host := 1; host < len(a.others.hosts); host++ {
+		if said := a.saidFenced(host); said != "" {
+			return said
+		}
+	}
+	return ""
+}
+
+// ofPeers are what ranks say of others that they do not hear, or cannot reach any more.
+var ofPeers = []string{"its host is cut off", "the connection to it broke", "its connection broke", "the connection with rank"}
+
+// whichHost is added to a cause by which a rank has lost another one, where no host was lost in the end: which of them it may have
+// been. Ranks have numbers, and who must look at a machine needs a name.
+func (a *agent) whichHost(cause string) string {
+	if a.others == nil || !slices.ContainsFunc(ofPeers, func(s string) bool { return strings.Contains(cause, s) }) {
+		return ""
+	}
+	var silent, all []string
+	for host := range a.others.hosts {
+		name := a.others.called(host)
+		all = append(all, name)
+		if slices.Contains(a.others.suspects, host) {
+			silent = append(silent, name)
+		}
+	}
+	if len(silent) > 0 {
+		return "; nothing was heard of " + few(silent) + " then, which came back"
+	}
+	return "; no host is missing (" + few(all) + "): that rank alone stood still, or the network between hosts broke, for a moment"
+}
+
+// few are some names, and how many more there are.
+func few(names []string) string {
+	const most = 8
+	if len(names) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	return strings.Join(names, ", ")
 }

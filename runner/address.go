@@ -82,6 +82,9 @@ func reachable(ip netip.Addr) bool {
 	return ip.IsGlobalUnicast() && !ip.IsLoopback()
 }
 
+// noInterface says of a host that it lacks what the user asked for.
+const noInterface = "this host has no such interface, address or network with an address to be reached at"
+
 // chosenAddress is the address that a user's word means here.
 func chosenAddress(face string, own []ownIP) (string, error) {
 	network, isNetwork := netip.Prefix{}, false
@@ -96,7 +99,7 @@ func chosenAddress(face string, own []ownIP) (string, error) {
 			return a.ip.String(), nil
 		}
 	}
-	return "", fmt.Errorf("interface %q: this host has no such interface, address or network with an address to be reached at; it has %s", clean(face, 80), listAddresses(own))
+	return "", fmt.Errorf("interface %q: "+noInterface+"; it has %s", clean(face, 80), listAddresses(own))
 }
 
 func listAddresses(own []ownIP) string {

@@ -53,7 +53,8 @@ type agent struct {
 	o        AgentOptions
 	dir      string
 	run      Run
-	started  time.Time
+	started  time.Time     // by the clock of the store
+	ahead    time.Duration // how far this host's clock is ahead of that
 	crew     *crew
 	meter    *meter
 	oomStart int64
@@ -137,23 +138,39 @@ func (a *agent) claim() error {
 	if err != nil {
 		return err
 	}
-	err = claim(a.dir, me, a.started)
+	a.started, err = claim(a.dir, me)
+	a.ahead = wallNow().Sub(a.started)
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("run %s has an agent already (%s is there)", a.run.ID, filepath.Join(a.dir, protocol.AgentFile))
 	}
 	return err
 }
 
-// claim writes agent.json: this process and no other looks after the run. It is fs.ErrExist when one does already.
-func claim(dir string, me Process, started time.Time) error {
+// claim writes agent.json: this process and no other looks after the run, from the time that it gives, by the clock of the store.
+// It is fs.ErrExist when one does already.
+func claim(dir string, me Process) (time.Time, error) {
+	if err := beat(dir, 0); err != nil { // before agent.json, so that there is never one without the other
+		return time.Time{}, record.Explain(err)
+	}
+	started := timeOf(filepath.Join(dir, protocol.HeartbeatFile))
 	data, err := json.Marshal(agentFile{Schema: Schema, Process: me, Started: started})
 	if err != nil {
-		return err
+		return time.Time{}, err
 	}
-	if err := beat(dir, 0); err != nil { // before agent.json, so that there is never one without the other
-		return record.Explain(err)
+	return started, record.Explain(protocol.WriteNew(filepath.Join(dir, protocol.AgentFile), append(data, '\n')))
+}
+
+// now is the time of day in the store.
+func (a *agent) now() time.Time { return wallNow().Add(-a.ahead) }
+
+// over is when a run ends that ends now: not before it can have, where a clock was set meanwhile.
+func (a *agent) over() time.Time {
+	now := a.now()
+	least := a.started.Round(0).Add(now.Sub(a.started)) // which is told by the monotonic clock
+	if now = now.Round(0); now.Before(least) {
+		return least
 	}
-	return record.Explain(protocol.WriteNew(filepath.Join(dir, protocol.AgentFile), append(data, '\n')))
+	return now
 }
 
 // claimedBy reports that it was this process that took the run on.

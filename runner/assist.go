@@ -134,7 +134,7 @@ func (a *agent) heardLeader(e control.Event) {
 		a.fence(firstEnded)
 	case control.Lost:
 		a.lostLeader = e.Why
-		a.fence("the first host" + hostLost + e.Why)
+		a.fence(firstHost + hostLost + e.Why)
 	case control.Stopped:
 		a.lostLeader = ""
 		a.fence(fmt.Sprintf("it stood still for %v, longer than the others wait", e.For.Round(time.Second)))

@@ -53,15 +53,6 @@ func (in *Info) waitsFor() string {
 	return "waits for " + in.Run.After
 }
 
-// Began is when the run's time began to count: when it was launched, or, as soon as it has a result, when
-// its ranks started after the run that it waited for.
-func (in *Info) Began() time.Time {
-	if in.Run.After != "" && in.Result != nil && in.Result.Started.After(in.Run.Created) {
-		return in.Result.Started
-	}
-	return in.Run.Created
-}
-
 // await blocks until the run before this one is over, in whatever way. When somebody ends this one first,
 // it returns the state and cause of that; the state is empty when the ranks may start.
 func (a *agent) await(ctx context.Context, life <-chan string) (State, string) {
@@ -92,7 +83,7 @@ func (a *agent) await(ctx context.Context, life <-chan string) (State, string) {
 			_ = beat(a.dir, n/beatEvery) // the next one may succeed
 		}
 	}
-	a.started = wallNow() // the wait is not part of how long it took
+	a.started = a.now() // the wait is not part of how long it took
 	// A run whose waiting would be seen for ever must not start.
 	if err := os.Remove(filepath.Join(a.dir, protocol.WaitingFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return Failed, record.Explain(err).Error()

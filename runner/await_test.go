@@ -63,7 +63,7 @@ func TestWaitsForAnother(t *testing.T) {
 		if in.State != Finished || in.Cause != "" || len(in.Result.Ranks) != 2 {
 			t.Fatalf("%s: %s, %+v", in.State, in.Cause, in.Result)
 		}
-		if began := in.Began(); began.Before(one.Ended) || began != in.Result.Started || one.Run.After == "" && one.Began() != one.Run.Created {
+		if began := in.Began(); began.Before(one.Ended) || began != in.Result.Started || one.Run.After == "" && one.Began() != one.Result.Started {
 			t.Errorf("began %v, the run before it ended %v", began, one.Ended)
 		}
 		if _, err := os.Stat(filepath.Join(h.Dir, protocol.WaitingFile)); !errors.Is(err, fs.ErrNotExist) {

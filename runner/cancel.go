@@ -36,6 +36,7 @@ func Cancel(ctx context.Context, s *Store, id, reason string) (Info, error) {
 		return in, fmt.Errorf("run %s belongs to %s, who alone can end it", in.ID, in.Owner())
 	}
 	asked := requestCancel(in.Dir, reason)
+	in.wakeConductor(here())
 	agent, err := readAgent(in.Dir)
 	local := err == nil && agent.look(here()) == alive
 	if local {

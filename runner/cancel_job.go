@@ -50,20 +50,6 @@ func cancelJob(ctx context.Context, s *Store, in Info, f jobFile) (Info, error) 
 	}
 }
 
-// endOrphan ends the job of a run in front whose conductor died: nobody would end it with the run any more.
-func (h *Handle) endOrphan() {
-	f, own := ownJob(h.Dir)
-	if in, err := h.look(); !own || err != nil || in.State.Over() {
-		return
-	}
-	if _, asked := cancelRequest(h.Dir); !asked {
-		_ = requestCancel(h.Dir, conductGone) // if it cannot be written, the job ends by itself when it misses this program
-	}
-	if _, err := readAgent(h.Dir); errors.Is(err, fs.ErrNotExist) {
-		_ = endJob(context.Background(), &slurm.Client{}, h.Dir, f)
-	}
-}
-
 // comesBack reports that a run is over and its job waits to go on with another one.
 func comesBack(in Info) bool {
 	_, back := comingBack(in)

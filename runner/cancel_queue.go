@@ -54,7 +54,7 @@ func leftQueue(ctx context.Context, c *slurm.Client, dir string, f jobFile) erro
 // stands still. dir is the run of the chain that it was submitted for.
 func lingering(in Info) (dir string, f jobFile, there bool) {
 	last := Last(in)
-	if !last.State.Over() || last.State == Finished && last.Result != nil && time.Since(last.Result.Ended) < leavePatience {
+	if !last.State.Over() || last.State == Finished && last.Result != nil && storeNow(last.Dir).Sub(last.Result.Ended) < leavePatience {
 		return "", jobFile{}, false
 	}
 	dir = last.Dir

@@ -10,6 +10,7 @@ import (
 
 	"boost-tui/profiler/record"
 	"boost-tui/runner/protocol"
+	"boost-tui/runner/slurm"
 )
 
 // A handle whose run a process of its own stands over follows the chain of restarts: what it says of the run is of the last one.
@@ -72,6 +73,30 @@ func (h *Handle) outlived(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// endOrphan ends a run in front whose conductor has died, as this program, which waits for it, alone can know: elsewhere nobody hears
+// it any more, and that may have other causes.
+func (h *Handle) endOrphan() {
+	in, err := h.look()
+	if err != nil || in.State.Over() {
+		return
+	}
+	reason := conductEndedBy(h.err)
+	if own := h.reason.Load(); own != nil { // it was this program that ended it
+		reason = *own
+	}
+	if _, asked := cancelRequest(h.Dir); !asked {
+		_ = requestCancel(h.Dir, reason) // if it cannot be written, the agents end the run when they miss the conductor
+	}
+	if f, own := ownJob(h.Dir); own {
+		if _, err := readAgent(h.Dir); errors.Is(err, fs.ErrNotExist) {
+			_ = endJob(context.Background(), &slurm.Client{}, h.Dir, f)
+		}
+	}
+	if was, err := readSSH(h.Dir); err == nil && was.Scattered && h.store != nil { // hosts that do not see the folder hear it from a conductor alone
+		_ = h.store.startAgain(&in, filepath.Join(h.Dir, reviveFile)) // without one they end the run when they miss it
+	}
 }
 
 // look describes the run as its store sees it.

@@ -15,7 +15,7 @@ import (
 
 // run finds what a run that is over does not need.
 func (c *collector) run(in *Info, used bool) {
-	if !in.Ended.IsZero() && c.now.Sub(in.Ended) < coolAfter {
+	if !in.Ended.IsZero() && c.fsNow.Sub(in.Ended) < coolAfter {
 		return
 	}
 	dir, err := openRun(c.root, in.ID)

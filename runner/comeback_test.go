@@ -158,3 +158,72 @@ func TestFirstOfAChainIsNotDeleted(t *testing.T) {
 		t.Fatal(done, err)
 	}
 }
+
+// A job that Slurm has started again goes on with a successor of the last run of its chain, also where that failed before any agent
+// of it began; a run that was called off, or that somebody else has written off, starts nothing.
+func TestRejoin(t *testing.T) {
+	failed := Result{State: Failed, Fault: MachineFault, Cause: "start the agents by srun: no such node"}
+	for name, c := range map[string]struct {
+		result   Result
+		restarts int  // that are left
+		chained  bool // it is the successor of another run
+		unknown  bool // nobody knows of its job
+		goesOn   bool
+	}{
+		"successor that never began":                {failed, 1, true, false, true},
+		"successor without a job file":              {failed, 1, true, true, true},
+		"first run that never began":                {failed, 1, false, false, true},
+		"first run whose job nobody knows of":       {failed, 1, false, true, false},
+		"no restarts left":                          {failed, 0, true, false, false},
+		"called off":                                {Result{State: Cancelled, Fault: UserFault, Cause: "cancelled by its user"}, 1, true, false, false},
+		"written off":                               {Result{State: Lost, Fault: MachineFault, Cause: "it was never started"}, 1, true, false, false},
+		"wrong input":                               {Result{State: Failed, Fault: ConfigurationFault, Cause: "host node1: interface"}, 1, true, false, false},
+		"job that was put back before agents began": {Result{State: Cancelled, Fault: UserFault, Cause: jobOver + "970001 was put back into the queue"}, 1, true, false, true},
+	} {
+		s, in := queuedRun(t, "970001")
+		t.Setenv("SLURM_JOB_ID", "970001")
+		run, err := readRun(in.Dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := run
+		first.Experiment.Where.MaxRestarts = c.restarts
+		dir := in.Dir
+		if c.chained {
+			first.Experiment.Where.MaxRestarts++
+			if err := writeResult(in.Dir, Result{State: Failed, Fault: MachineFault, Cause: "host node2 was lost: it is gone"}); err != nil {
+				t.Fatal(err)
+			}
+			next, path, err := s.Create(first.Experiment, CreateOptions{Hosts: []string{}, Restart: &Restart{Of: run.ID, Number: 1}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			before := readInfo(in.Dir, here(), time.Now())
+			was := *before.Result
+			was.RestartedAs = next.ID
+			f, _ := readJob(in.Dir)
+			if err := errors.Join(writeResult(in.Dir, was), writeJob(path, f)); err != nil {
+				t.Fatal(err)
+			}
+			dir = path
+		}
+		rewrite(t, in.Dir, protocol.RunFile, first)
+		if c.unknown {
+			err = os.Remove(filepath.Join(dir, protocol.JobFile))
+		}
+		if err = errors.Join(err, writeResult(dir, c.result)); err != nil {
+			t.Fatal(err)
+		}
+		next, err := (&conduct{o: ConductOptions{Inside: true}}).rejoin(t.Context(), in.Dir)
+		if err != nil || (next != "") != c.goesOn {
+			t.Errorf("%s: it goes on in %q, %v", name, next, err)
+			continue
+		}
+		if next == "" {
+			continue
+		}
+		if after := Last(readInfo(in.Dir, here(), time.Now())); after.Dir != next || after.Run.Restart.Of != filepath.Base(dir) {
+			t.Errorf("%s: the chain ends with %s", name, after.Dir)
+		}
+	}
+}

@@ -52,11 +52,15 @@ func (a *agent) verdict() (State, string) {
 // blame names the rank that ended the run. Where all only answered to somebody's end, a full disk is the
 // better guess than the first of them.
 func (a *agent) blame() string {
-	cause := describe(primary(a.ended))
+	first := primary(a.ended)
+	if said := a.fencedElsewhere(); said != "" && (first.Secondary || first.Code == protocol.CodeCancelled) {
+		return said
+	}
+	cause := describe(first)
 	if a.diskFull && allSecondary(a.ended) && !strings.Contains(cause, syscall.ENOSPC.Error()) {
 		cause = fullDisk + "; " + cause
 	}
-	return cause
+	return cause + a.whichHost(cause)
 }
 
 // finish writes the result, again and again for a while when the disk is full.
@@ -71,7 +75,7 @@ func (a *agent) finish(state State, cause string) error {
 		return fmt.Errorf("run %s: %s: %s", a.run.ID, state, cause)
 	}
 	slices.SortFunc(a.results, func(x, y RankExit) int { return cmp.Compare(x.Rank, y.Rank) })
-	r := Result{State: state, Cause: cause, Fault: faultOf(a.run, state, cause, a.ended), Ranks: a.results, Started: a.started, Ended: wallNow()}
+	r := Result{State: state, Cause: cause, Fault: faultOf(a.run, state, cause, a.ended), Ranks: a.results, Started: a.started, Ended: a.over()}
 	_, r.Lost = a.lostHosts()
 	r.Summary = summarize(a.dir, r)
 	write := writeResult

@@ -140,6 +140,14 @@ func (c *conduct) attempt(ctx context.Context, dir string) (next string, err err
 	if err != nil {
 		return "", c.refuse(dir, run, err)
 	}
+	leave, err := c.stand(by, dir)
+	if err != nil {
+		return "", c.refuse(dir, run, err)
+	}
+	if leave == nil { // another process looks after it
+		return "", nil
+	}
+	defer leave()
 	j := conductJob{Job: Job{Dir: dir, Binary: c.o.Binary, Foreground: c.o.Foreground, Holder: heldByConduct}, Run: run, Inside: c.o.Inside, Lost: c.lost, Join: c.o.Join}
 	agents, err := c.begin(ctx, by, j)
 	if err != nil {
@@ -156,6 +164,19 @@ func (c *conduct) attempt(ctx context.Context, dir string) (next string, err err
 		return "", err
 	}
 	return c.restart(ctx, in)
+}
+
+// stand writes down which process stands over the run, and gives what takes that back; nil: another one does. By ssh a conductor
+// comes back to a run that another one left, and the place changes hands within it. Within a job it is the scheduler that knows.
+func (c *conduct) stand(by conductor, dir string) (leave func(), err error) {
+	if _, own := by.(sshConductor); own || c.o.Inside {
+		return func() {}, nil
+	}
+	p, busy, err := standOver(dir)
+	if err != nil || busy {
+		return nil, err
+	}
+	return p.leave, nil
 }
 
 // readRun reads run.json.

@@ -114,7 +114,7 @@ func (c *slurmConductor) submit(ctx context.Context, j conductJob, script string
 	ref, err := c.client.Submit(ctx, s)
 	var no *slurm.RejectedError
 	if errors.As(err, &no) {
-		return nil, &refusedError{fmt.Errorf("%w%s", err, c.advice())}
+		return nil, &refusedError{fmt.Errorf("%w%s; %s", err, c.advice(), no.Advice())}
 	}
 	if err != nil {
 		return nil, err

@@ -17,8 +17,9 @@ import (
 // requeuePatience is how long a job that was put back into the queue may take to end here.
 const requeuePatience = 2 * time.Minute
 
-// rejoin finds the run that a job has to go on with: the run itself, or a successor where Slurm has started the job again, after a node failed, another job took its nodes, or
-// its time was up; empty: there is none. The run that it was before is over with that, whatever it came to write.
+// rejoin finds the run that a job has to go on with: the run itself, or a successor where Slurm has started the job again, after a
+// node failed, another job took its nodes, or its time was up; empty: there is none. The run that it was before is over with that,
+// whatever it came to write, and whether or not an agent of it came to begin.
 func (c *conduct) rejoin(ctx context.Context, dir string) (string, error) {
 	if !c.o.Inside {
 		return dir, nil
@@ -28,14 +29,16 @@ func (c *conduct) rejoin(ctx context.Context, dir string) (string, error) {
 		return "", in.Err
 	}
 	if _, err := readAgent(in.Dir); errors.Is(err, fs.ErrNotExist) {
-		if in.Result != nil { // it was called off, or nobody knew that its job had been taken
-			return "", nil
+		if in.Result == nil {
+			return in.Dir, nil // it was about to start
 		}
-		return in.Dir, nil // it was about to start
+		if _, known := ownJob(in.Dir); in.State == Lost || in.Run.Restart == nil && !known {
+			return "", nil // nobody knew that its job had been taken: it may never start
+		}
 	}
 	if in.Result == nil {
 		why := fmt.Sprintf("%s%s was started again by Slurm, after a node failed or another job took its nodes", jobOver, os.Getenv("SLURM_JOB_ID"))
-		h := newHandle(in.Run, in.Dir, ended{&endTold{why}})
+		h := newHandle(in.Run, in.Dir, ended{&endTold{cause: why}})
 		<-h.ended
 		in = h.settle()
 	}

@@ -72,7 +72,10 @@ func (s *slurmJob) current() (dir string, f jobFile) {
 }
 
 // endTold says for which cause agents ended, where the scheduler that started them knows it.
-type endTold struct{ cause string }
+type endTold struct {
+	cause string
+	lost  []string // the hosts that were, if that was it
+}
 
 func (e *endTold) Error() string { return e.cause }
 
@@ -178,7 +181,7 @@ func (s *slurmJob) last(j slurm.Job) error {
 	}
 	in := Last(readInfo(s.dir, here(), time.Now()))
 	in.judgeJobOver(QueuedJob{Job: j})
-	return &endTold{in.Cause}
+	return &endTold{cause: in.Cause}
 }
 
 // front is the sign of life of the program in front of a run.

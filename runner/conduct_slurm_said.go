@@ -14,6 +14,7 @@ type stepLog struct {
 	log    *os.File
 	line   []byte
 	failed func(slurm.TaskFailure)
+	ended  func(slurm.StepEnd)
 }
 
 // maxStepLine bounds a line of srun's that is looked at.
@@ -31,6 +32,8 @@ func (l *stepLog) Write(p []byte) (int, error) {
 		}
 		if f, ok := slurm.ParseTaskFailure(string(l.line)); ok {
 			l.failed(f)
+		} else if e, ok := slurm.ParseStepEnd(string(l.line)); ok {
+			l.ended(e)
 		}
 		l.line = l.line[:0]
 	}
@@ -60,6 +63,29 @@ func (s *step) failed(f slurm.TaskFailure) {
 	}
 }
 
+// ended notes why the step as a whole ends: what srun says of tasks after that follows from it.
+func (s *step) ended(e slurm.StepEnd) {
+	told := &endTold{cause: "srun, which had started its agents, was told to end (SIGTERM)"}
+	node := clean(e.Node, 64)
+	switch {
+	case e.Number > 0:
+		node = s.hostOf(e.Number - 1)
+		told.cause = "host " + node + hostLost + "Slurm finds its agent there no more: it went down, and may have started anew"
+	case node != "" && e.How != "":
+		told.cause = "host " + node + hostLost + "srun could not start its agent there: " + clean(e.How, 120)
+	case node != "":
+		told.cause = "host " + node + hostLost + "Slurm does not reach it any more"
+	}
+	if node != "" && (e.Number == 0 || containsHost(s.hosts, node)) {
+		told.lost = []string{node}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.why == nil && s.leader == "" {
+		s.why = told
+	}
+}
+
 // hostOf names the host of a task. Where the allocation has more nodes than the run, srun picked some.
 func (s *step) hostOf(task int) string {
 	if len(s.hosts) == max(1, s.run.Experiment.Where.Nodes) && task < len(s.hosts) {
@@ -73,4 +99,17 @@ func (s *step) ledNoMore() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.leader
+}
+
+// told is why the agents have ended, as srun has told it; nil: it has not.
+func (s *step) told() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.why != nil:
+		return s.why
+	case s.leader != "":
+		return &endTold{cause: s.leader}
+	}
+	return nil
 }

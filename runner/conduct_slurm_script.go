@@ -17,7 +17,7 @@ const (
 `
 	scriptSetup = `
 boost_failed() {
-	echo "the setup of the job failed with exit code $1 at: $2" >&2
+	echo "` + setupFailed + ` with exit code $1 at: $2" >&2
 	exit 1
 }
 trap 'boost_failed "$?" "$BASH_COMMAND"' ERR
@@ -26,11 +26,11 @@ trap 'boost_failed "$?" "$BASH_COMMAND"' ERR
 trap - ERR
 cd /
 if [ ! -d "$1" ]; then
-	echo "the folder of the run, $1, is not there on $(hostname): runs of several machines need a folder of runs that all of them share (--runs, BOOST_RUNS)" >&2
+	echo "the folder of the run, $1` + notThere + `$(hostname): runs of several machines need a folder of runs that all of them share (--runs, BOOST_RUNS)" >&2
 	exit 1
 fi
 if [ ! -x "$2" ]; then
-	echo "the program, $2, is not there on $(hostname), or may not be executed: start boost-tui from a folder that all nodes share" >&2
+	echo "the program, $2` + notThere + `$(hostname), or may not be executed: start boost-tui from a folder that all nodes share" >&2
 	exit 1
 fi
 BOOST_JOB_SECONDS=$SECONDS exec "$2" conduct --inside --run "$1" "${@:3}"

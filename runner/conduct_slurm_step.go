@@ -37,7 +37,8 @@ type step struct {
 
 	limits *limitWatch
 	mu     sync.Mutex
-	leader string // why the agent of the first host has ended; empty: it has not
+	leader string   // why the agent of the first host has ended; empty: it has not
+	why    *endTold // why the step ended as a whole, before any agent did; nil: it did not
 }
 
 // startStep starts the agents by srun.
@@ -146,7 +147,7 @@ func (s *step) begin() error {
 	if err != nil {
 		return fmt.Errorf("log of the agents: %w", err)
 	}
-	s.said = &stepLog{log: log, failed: s.failed}
+	s.said = &stepLog{log: log, failed: s.failed, ended: s.ended}
 	s.cmd.Env, s.cmd.Dir = slurm.StepEnvironment(os.Environ()), "/"
 	s.cmd.Stderr, s.cmd.WaitDelay = s.said, time.Second
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -230,8 +231,8 @@ func (s *step) Wait() error {
 	err := s.cmd.Wait()
 	close(s.over)
 	s.wg.Wait()
-	if why := s.ledNoMore(); why != "" {
-		err = &endTold{why}
+	if told := s.told(); told != nil {
+		err = told
 	} else if err != nil {
 		err = srunEnded(err)
 	}
@@ -243,7 +244,7 @@ func srunEnded(err error) error {
 	var exit *exec.ExitError
 	if st, ok := syscall.WaitStatus(0), errors.As(err, &exit); ok {
 		if st, ok = exit.Sys().(syscall.WaitStatus); ok && st.Signaled() {
-			return &endTold{"srun, which had started its agents, was ended by " + unix.SignalName(st.Signal())}
+			return &endTold{cause: "srun, which had started its agents, was ended by " + unix.SignalName(st.Signal())}
 		}
 	}
 	return fmt.Errorf("srun, which had started its agents: %w", err)

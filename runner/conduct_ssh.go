@@ -72,6 +72,9 @@ func (c sshConductor) start(ctx context.Context, j conductJob) (Agents, error) {
 		return nil, err
 	}
 	r.place = place
+	begun := make(chan struct{})
+	defer close(begun)
+	r.wg.Go(func() { r.beatUntil(begun) })
 	if r.again {
 		was, _ := readSSH(j.Dir) // it could be read a moment ago
 		if agents, err := r.goOn(ctx, was); agents == nil {
@@ -163,6 +166,24 @@ func (r *sshRun) beginSoon(ctx context.Context) error {
 			h.hangUp()
 		}
 		waitTick(ctx, time.After(redialMost))
+	}
+}
+
+// beatUntil tells the hosts that are reached already that their conductor lives, while others still are not.
+func (r *sshRun) beatUntil(begun <-chan struct{}) {
+	tick := time.NewTicker(beatHosts)
+	defer tick.Stop()
+	for {
+		select {
+		case <-begun:
+			return
+		case <-r.ctx.Done():
+			return
+		case <-tick.C:
+		}
+		for _, h := range r.hosts {
+			h.send(mirror.Message{Kind: mirror.Beat})
+		}
 	}
 }
 

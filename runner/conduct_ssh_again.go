@@ -125,11 +125,15 @@ func (r *sshRun) gather(ctx context.Context, left []string) error {
 			h.finish("", false)
 			continue
 		}
-		for limit.Err() == nil && !h.done() {
+		for n := 1; limit.Err() == nil && !h.done(); n++ {
 			if _, err := os.Lstat(filepath.Join(r.job.Dir, protocol.RunFile)); err != nil {
 				return nil // it was deleted: nobody wants it
 			}
-			ctx, stop := context.WithTimeout(limit, startPatience)
+			patience := redialPatience // an attempt that began while the host was away hears nothing once it is back
+			if n%3 == 0 {
+				patience = startPatience
+			}
+			ctx, stop := context.WithTimeout(limit, patience)
 			err := h.connect(ctx)
 			if err == nil {
 				err = h.open(ctx)

@@ -28,7 +28,7 @@ func newHostFiles(x *sshHost) (*hostFiles, error) {
 func (f *hostFiles) sync() error { return f.sink.Sync() }
 
 // take takes what is not kept as it comes: the result, which comes last, where ranks meet, which is for the other hosts alone,
-// and parts of checkpoints that are joined already.
+// and parts of checkpoints that are of no use any more.
 func (f *hostFiles) take(m mirror.Message) (taken bool, err error) {
 	switch m.Name {
 	case protocol.ResultFile:
@@ -44,10 +44,7 @@ func (f *hostFiles) take(m mirror.Message) (taken bool, err error) {
 	}
 	folder, _, ok := cutLast(m.Name)
 	if step, isPart := partOf(folder); ok && isPart {
-		f.home.mu.Lock()
-		joined := f.home.joined
-		f.home.mu.Unlock()
-		if step <= joined {
+		if f.home.unwanted(step) {
 			if m.Kind != mirror.Gone && m.Offset == 0 { // it has not heard
 				f.host.send(mirror.Message{Kind: mirror.Gone, Name: strings.TrimSuffix(folder, "/")})
 			}

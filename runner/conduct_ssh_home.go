@@ -25,7 +25,7 @@ type home struct {
 	mu       sync.Mutex
 	result   []byte // result.json as the agents have it, kept back until everything else is here
 	meet     []byte // meet.json of the first host, for the others
-	joined   int    // step of the last checkpoint that was put together; -1: none
+	joined   []int  // steps of the last checkpoints that were put together, as many as are kept, in order
 	failures []error
 
 	cancel context.CancelFunc
@@ -33,7 +33,7 @@ type home struct {
 }
 
 func newHome(r *sshRun) *home {
-	h := &home{run: r, dir: r.job.Dir, joined: -1}
+	h := &home{run: r, dir: r.job.Dir}
 	ctx, cancel := context.WithCancel(context.Background())
 	h.cancel = cancel
 	h.wg.Go(func() { h.keepUp(ctx) })
@@ -125,26 +125,45 @@ func (h *home) met(data []byte) {
 	}
 }
 
-// join puts checkpoints together whose parts are all here, and has the hosts drop theirs.
+// join puts checkpoints together whose parts are all here, and has the hosts drop theirs. After a while without room for them several
+// may be due at once; those that are kept are the latest, as many as the run keeps.
 func (h *home) join() {
 	if h.run.job.Join == nil {
 		return
 	}
-	steps := h.parts()
-	for i := len(steps) - 1; i >= 0; i-- {
-		step := steps[i]
-		if err := h.run.job.Join(h.dir, h.run.job.Run.World(), step, h.run.job.Run.Experiment.Train.KeepLast); err != nil {
-			continue // parts are missing, or there is no room for it now
+	for _, step := range slices.Backward(h.parts()) {
+		if !h.unwanted(step) {
+			if h.run.job.Join(h.dir, h.run.job.Run.World(), step, h.keeps()) != nil {
+				continue // parts are missing, or there is no room for it now
+			}
+			h.mu.Lock()
+			h.joined = append(h.joined, step)
+			slices.Sort(h.joined)
+			h.joined = slices.Delete(h.joined, 0, max(0, len(h.joined)-h.keeps())) // no part before them is wanted
+			h.mu.Unlock()
 		}
-		h.mu.Lock()
-		h.joined = max(h.joined, step)
-		h.mu.Unlock()
-		for _, old := range steps[:i+1] { // older ones are of no use any more
-			h.drop(old)
-		}
-		return
+		h.drop(step)
 	}
 }
+
+// unwanted reports whether parts of a checkpoint are of no use any more: it was put together, or as many later ones were as are kept.
+func (h *home) unwanted(step int) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	later := 0
+	for _, s := range h.joined {
+		if s == step {
+			return true
+		}
+		if s > step {
+			later++
+		}
+	}
+	return later >= h.keeps()
+}
+
+// keeps is how many checkpoints the run keeps.
+func (h *home) keeps() int { return max(1, h.run.job.Run.Experiment.Train.KeepLast) }
 
 func (h *home) drop(step int) {
 	name := path.Join(protocol.CheckpointDir, fmt.Sprintf("%s%d", protocol.CheckpointPart, step))

@@ -39,7 +39,7 @@ func (h *home) await(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := claim(h.dir, me, wallNow()); err != nil && !errors.Is(err, fs.ErrExist) {
+	if _, err := claim(h.dir, me); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	tick := time.NewTicker(awaitEvery)

@@ -167,7 +167,7 @@ func (r *sshRun) writeLost(lost []*sshHost) error {
 		return nil
 	}
 	exits, err := readExits(r.job.Dir)
-	res := Result{State: Failed, Fault: MachineFault, Cause: "host " + lost[0].name + hostLost + lost[0].lost(), Started: r.job.Run.Created, Ended: wallNow()}
+	res := Result{State: Failed, Fault: MachineFault, Cause: "host " + lost[0].name + hostLost + lost[0].lost(), Started: begun(r.job.Dir, r.job.Run), Ended: storeNow(r.job.Dir)}
 	for _, h := range lost {
 		res.Lost = append(res.Lost, h.name)
 	}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"boost-tui/experiment"
+	"boost-tui/internal/wallclock"
 	"boost-tui/kernels"
 	"boost-tui/profiler/flight"
 	"boost-tui/profiler/record"
@@ -29,6 +30,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
 		case "agent":
+			if clock, ok := os.LookupEnv(envAgentClock); ok { // its host's clock is another than that of who launched it
+				exitOn(os.Setenv(wallclock.EnvOffset, clock))
+			}
 			o := AgentOptions{Version: "test"}
 			f := flag.NewFlagSet("agent", flag.ExitOnError)
 			f.StringVar(&o.Dir, "run", "", "")
@@ -45,7 +49,11 @@ func TestMain(m *testing.M) {
 			f.StringVar(&o.Dir, "run", "", "")
 			f.BoolVar(&o.Foreground, "foreground", false, "")
 			f.BoolVar(&o.Inside, "inside", false, "")
-			exit(errors.Join(f.Parse(os.Args[2:]), Conduct(context.Background(), o)))
+			err := errors.Join(f.Parse(os.Args[2:]), Conduct(context.Background(), o))
+			if errors.Is(err, ErrRefused) {
+				os.Exit(CodeRefused)
+			}
+			exit(err)
 		case "rank":
 			exit(fakeRank())
 		case "launch":
@@ -67,8 +75,24 @@ func exit(err error) {
 	os.Exit(0)
 }
 
+func exitOn(err error) {
+	if err != nil {
+		exit(err)
+	}
+}
+
+// envAgentClock moves the clock of agents alone.
+const envAgentClock = "BOOST_FAKE_AGENT_CLOCK"
+
 func fakeLaunch(root, mode string, detach bool, after string) error {
-	h, err := Launch(context.Background(), NewStore(root), testExperiment(mode, 2), LaunchOptions{Detach: detach, After: after})
+	e := testExperiment(mode, 2)
+	if text, ok := os.LookupEnv("BOOST_FAKE_RESTARTS"); ok {
+		var err error
+		if e.Where.MaxRestarts, err = strconv.Atoi(text); err != nil {
+			return err
+		}
+	}
+	h, err := Launch(context.Background(), NewStore(root), e, LaunchOptions{Detach: detach, After: after})
 	if err != nil {
 		return err
 	}

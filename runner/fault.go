@@ -56,6 +56,9 @@ func faultOf(r Run, state State, cause string, exits []protocol.ExitRecord) Faul
 		if nobodysWish(cause) {
 			return MachineFault
 		}
+		if mistaken(cause) {
+			return ConfigurationFault
+		}
 		if f := faultOfJob(state, cause); f != NoFault {
 			return f
 		}

@@ -11,6 +11,7 @@ import (
 	"boost-tui/profiler/compare"
 	"boost-tui/profiler/record"
 	"boost-tui/runner/protocol"
+	"boost-tui/runner/ssh"
 )
 
 // foreign are the files of a run's folder that others may have written, in an order that corpora depend on.
@@ -101,4 +102,58 @@ func FuzzParsers(f *testing.F) {
 		_, _ = parseHost(data)
 		_, _ = parseStatus(data)
 	})
+}
+
+// What ssh.json names are hosts, whoever wrote it, and conduct.json a process.
+func FuzzSSHFile(f *testing.F) {
+	for _, text := range []string{`{"schema":1,"hosts":["node1","me@node2"],"scattered":true,"left":["node1"]}`, `{"schema":1,"hosts":["-oProxyCommand=x"]}`,
+		`{"schema":1,"hosts":["a,b"]}`, `{"schema":1,"hosts":["a","a"]}`, `{"schema":2,"hosts":["a"]}`, `{}`, ""} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r, err := parseSSH(data)
+		if err != nil {
+			return
+		}
+		for _, host := range slices.Concat(r.Hosts, r.Left) {
+			if ssh.CheckHost(host) != nil {
+				t.Errorf("host %q", host)
+			}
+		}
+		dir := t.TempDir()
+		if err := r.write(dir); err != nil {
+			t.Fatal(err)
+		}
+		if again, err := readSSH(dir); err != nil || !slices.Equal(again.Hosts, r.Hosts) || again.Scattered != r.Scattered {
+			t.Errorf("%+v, %v; was %+v", again, err, r)
+		}
+	})
+}
+
+func FuzzConductFile(f *testing.F) {
+	for _, text := range []string{`{"schema":1,"pid":7,"start_ticks":9,"host":"a","boot":"b","pid_ns":"c","started":"2026-01-02T03:04:05Z"}`,
+		`{"pid":-1}`, `{"pid":0}`, `{"pid":1,"host":"` + here().Host + `"}`, "{", ""} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		p, err := parseConduct(data)
+		if err != nil {
+			return
+		}
+		if p.PID <= 0 {
+			t.Errorf("process %d", p.PID)
+		}
+		if wakeRole(p, "conduct", t.TempDir(), here()) == alive && !stoodOverBy(data, t) {
+			t.Errorf("%s: a process that lives stands over nothing", data)
+		}
+	})
+}
+
+// stoodOverBy reports whether a run with such a file is stood over.
+func stoodOverBy(data []byte, t *testing.T) bool {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, protocol.ConductFile), data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return stoodOver(dir, here())
 }

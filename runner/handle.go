@@ -191,11 +191,11 @@ func (h *Handle) settle() Info {
 		cancel()
 	}
 	exits, err := readExits(h.Dir)
-	r := Result{State: Failed, Cause: "the agent ended before the run did", Started: h.Run.Created, Ended: wallNow()}
+	r := Result{State: Failed, Cause: "the agent ended before the run did", Started: begun(h.Dir, h.Run), Ended: storeNow(h.Dir)}
 	var told *endTold
 	switch {
 	case errors.As(h.err, &told):
-		r.Cause = told.cause
+		r.Cause, r.Lost = told.cause, told.lost
 	case h.err != nil:
 		r.Cause = "the agent ended before the run did: " + h.err.Error()
 	}

@@ -44,11 +44,23 @@ func NewID(now time.Time, words ...string) (string, error) {
 	for i := range b {
 		b[i] = letters[b[i]%32]
 	}
-	parts := []string{now.UTC().Format("20060102-150405")}
+	parts := []string{now.UTC().Format(idTime)}
 	for _, w := range words {
 		parts = append(parts, word(w))
 	}
 	return strings.Join(append(parts, string(b[:])), "-"), nil
+}
+
+// idTime is how an id begins.
+const idTime = "20060102-150405"
+
+// after is the time itself, or where the id of that time would not sort behind another one, the next that does.
+func after(at time.Time, id string) time.Time {
+	before, err := time.Parse(idTime, id[:min(len(id), len(idTime))])
+	if next := before.Add(time.Second); err == nil && next.After(at) && next.Sub(at) < noClock {
+		return next
+	}
+	return at
 }
 
 // word keeps the characters of an id.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -86,16 +87,30 @@ func (x *index) load(root string, runs int) {
 	}
 }
 
-// get unpacks the entry of a run whose files look like p.
-func (x *index) get(id string, p *prints) (in Info, ok bool) {
+// take hands out the entry of a run whose files look like p, packed, and forgets it; empty: there is none.
+func (x *index) take(id string, p *prints) string {
 	x.mu.Lock()
 	e, ok := x.entries[id]
+	delete(x.entries, id)
 	x.mu.Unlock()
 	if !ok || e.sum != p.sum() {
-		return in, false
+		return ""
 	}
-	var i indexed
-	if indexCodec().Read(e.data, &i) != nil || !i.State.Over() || i.Result == nil {
+	return e.data
+}
+
+// packed is a run as the index has it.
+func packed(key prints, in *Info) cached {
+	c := cached{key: key}
+	if codec := indexCodec(); codec != nil {
+		c.packed = string(codec.Append(nil, &indexed{in.Run, in.State, in.Cause, in.Fault, in.Tags, in.Note, in.Archived, in.Ended, in.Result, in.Last}))
+	}
+	return c
+}
+
+// unpack reads an entry by way of i, which is empty; false: it is none of a run that is over.
+func unpack(data string, i *indexed) (in Info, ok bool) {
+	if data == "" || indexCodec().Read(data, i) != nil || !i.State.Over() || i.Result == nil {
 		return in, false
 	}
 	return Info{Run: i.Run, State: i.State, Cause: i.Cause, Fault: i.Fault, Tags: i.Tags, Note: i.Note, Archived: i.Archived,
@@ -138,17 +153,14 @@ func (c *cache) encode(root string) []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	data := indexHead(root, codec.Layout())
-	var one []byte
 	for id, e := range c.runs {
-		in := &e.info
-		one = codec.Append(one[:0], &indexed{in.Run, in.State, in.Cause, in.Fault, in.Tags, in.Note, in.Archived, in.Ended, in.Result, in.Last})
-		if len(one) > maxIndexed {
+		if len(e.packed) > maxIndexed {
 			continue
 		}
 		sum := e.key.sum()
 		data = append(data, byte(len(id)))
 		data = append(append(data, id...), sum[:]...)
-		data = append(binary.LittleEndian.AppendUint32(data, uint32(len(one))), one...)
+		data = append(binary.LittleEndian.AppendUint32(data, uint32(len(e.packed))), e.packed...)
 	}
 	return sealed(data)
 }
@@ -167,21 +179,21 @@ func indexHead(root string, layout uint64) []byte {
 }
 
 // parseIndex splits an index file into its entries. A store that was moved has another index.
-func parseIndex(data []byte, root string) (map[string]entry, error) {
+func parseIndex(data, root string) (map[string]entry, error) {
 	codec := indexCodec()
 	if codec == nil {
 		return nil, errors.New("entries cannot be unpacked")
 	}
 	head := string(indexHead(root, codec.Layout()))
-	if len(data) < len(head)+4 || string(data[:len(head)]) != head {
+	if len(data) < len(head)+4 || data[:len(head)] != head {
 		return nil, errors.New("it is of another version, or of another store")
 	}
-	body, sum := data[:len(data)-4], binary.LittleEndian.Uint32(data[len(data)-4:])
-	if crc32.Checksum(body, castagnoli) != sum {
+	body, sum := data[:len(data)-4], binary.LittleEndian.Uint32([]byte(data[len(data)-4:]))
+	if checksum(body) != sum {
 		return nil, errors.New("it is damaged")
 	}
 	entries := map[string]entry{}
-	for rest := string(body[len(head):]); rest != ""; {
+	for rest := body[len(head):]; rest != ""; {
 		n := int(rest[0])
 		fixed := 1 + n + sha256.Size + 4
 		if len(rest) < fixed {
@@ -200,6 +212,15 @@ func parseIndex(data []byte, root string) (map[string]entry, error) {
 	return entries, nil
 }
 
+// checksum is that of a text of megabytes, which is not copied for it.
+func checksum(text string) (sum uint32) {
+	for len(text) > 0 {
+		n := min(len(text), 16<<10)
+		sum, text = crc32.Update(sum, castagnoli, []byte(text[:n])), text[n:]
+	}
+	return sum
+}
+
 // indexPath is where this user's index of a store lies: in the store where that is the user's own, else with what
 // programs keep for the user to be quicker.
 func indexPath(root string) (string, error) {
@@ -214,20 +235,26 @@ func indexPath(root string) (string, error) {
 	return filepath.Join(cache, "boost-tui", "index", hex.EncodeToString(sum[:16])), nil
 }
 
-// readIndex reads the file where it is this user's and nobody else may write to it.
-func readIndex(path string) ([]byte, error) {
+// readIndex reads the file where it is this user's and nobody else may write to it, into memory of its size: its entries are kept.
+func readIndex(path string) (string, error) {
 	f, err := regular.Open(path)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
+	defer f.Close() // read only
 	var st unix.Stat_t
-	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
-		return nil, errors.Join(err, f.Close())
+	switch err := unix.Fstat(int(f.Fd()), &st); {
+	case err != nil:
+		return "", err
+	case int(st.Uid) != os.Geteuid() || st.Mode&0o022 != 0:
+		return "", fmt.Errorf("%s is another user's, or others may write to it", path)
+	case st.Size > maxIndexBytes:
+		return "", fmt.Errorf("%s is longer than %d bytes", path, maxIndexBytes)
 	}
-	if int(st.Uid) != os.Geteuid() || st.Mode&0o022 != 0 {
-		return nil, errors.Join(fmt.Errorf("%s is another user's, or others may write to it", path), f.Close())
-	}
-	return regular.ReadAll(f, path, maxIndexBytes)
+	var data strings.Builder
+	data.Grow(int(st.Size))
+	_, err = io.Copy(&data, io.LimitReader(f, st.Size)) // it is replaced as a whole, never appended to
+	return data.String(), err
 }
 
 // writeIndex replaces the file as a whole. It need not survive a power failure.

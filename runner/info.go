@@ -34,6 +34,8 @@ type Info struct {
 	Last     *Progress // how far it got; of a run that is over and was read by List, Load or Read, where its rollup says so
 	UID      int       // whose it is: the owner of its directory; -1: unknown
 	Err      error     // what could not be read
+
+	ahead time.Duration // how far this host's clock is ahead of the store's
 }
 
 // Progress is how far a run got.
@@ -55,6 +57,7 @@ func (s *Store) Load(id string) (Info, error) {
 		return Info{}, err
 	}
 	in := s.info(id, here(), time.Now())
+	in.ahead = s.clock.ahead(in.Dir)
 	s.revive(&in)
 	return in, nil
 }
@@ -68,7 +71,9 @@ func Read(dir string) (Info, error) {
 	if _, err := os.Stat(filepath.Join(dir, protocol.RunFile)); err != nil {
 		return Info{}, fmt.Errorf("%s is not a run: %w", dir, err)
 	}
-	return readInfo(dir, here(), time.Now()), nil
+	in, now := readInfo(dir, here(), time.Now()), time.Now()
+	in.ahead = clockAhead(now, fileNow(dir, now))
+	return in, nil
 }
 
 // List describes all runs, oldest first, archived ones too. What cannot be read is in the Info's Err and, for callers that
@@ -89,7 +94,8 @@ func (s *Store) list(ctx context.Context, now time.Time) ([]Info, []error) {
 	l.remember()
 	infos, errs := listed(infos)
 	for i := range infos {
-		if in := &infos[i]; in.State == Lost || !in.State.Over() { // others need nobody
+		in := &infos[i]
+		if in.ahead = s.clock.ahead(in.Dir); in.State == Lost || !in.State.Over() { // others need nobody
 			s.revive(in)
 		}
 	}

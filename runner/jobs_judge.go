@@ -65,8 +65,9 @@ func (in *Info) endOfJob(j slurm.Job, asked bool) time.Time {
 			ends = append(ends, st.ModTime())
 		}
 	}
+	now := storeNow(in.Dir)
 	for _, end := range ends {
-		if end.After(in.Run.Created) && end.Before(wallNow().Add(staleAfter)) {
+		if end.After(in.Run.Created) && end.Before(now.Add(staleAfter)) {
 			return end.UTC()
 		}
 	}

@@ -35,8 +35,8 @@ func hostsOf(p Place) []string {
 }
 
 // Launch creates a run of a resolved experiment and starts it. It returns when an agent has taken the
-// run on, whether its ranks start at once or wait for another run; an error before that leaves no run behind unless its
-// directory says why it failed (*StartError). When the context ends in the meantime, a foreground run is there all the same: Wait ends it.
+// run on, whether its ranks start at once or wait for another run; an error before that leaves no run behind, as a refusal of
+// the place does (ErrRefused), unless its directory says why it failed (*StartError). When the context ends in the meantime, a foreground run is there all the same: Wait ends it.
 func Launch(ctx context.Context, s *Store, e experiment.Experiment, o LaunchOptions) (*Handle, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("launch a run: %w", err)
@@ -80,6 +80,9 @@ func Launch(ctx context.Context, s *Store, e experiment.Experiment, o LaunchOpti
 	h.store = s
 	_, h.conducted = place.(conducted)
 	if err := h.started(ctx); err != nil {
+		if errors.Is(err, ErrRefused) && !takenOn(dir) && os.RemoveAll(dir) == nil { // nothing was queued or started anywhere
+			return nil, err
+		}
 		return nil, &StartError{r.ID, err}
 	}
 	return h, nil

@@ -106,22 +106,22 @@ func (l *look) info(id string) Info {
 	}
 	known, ok := s.cache.get(id)
 	if ok && known.key[0] == p[0] && time.Since(known.looked) < lookAgain {
-		return known.info
+		if in, ok := s.cache.unpack(&known, id, s.Dir(id), uid); ok {
+			return in
+		}
 	}
 	p.files(l.at, path)
-	if ok && known.key == p {
-		s.cache.put(id, p, known.info)
-		return known.info
+	if !ok || known.key != p {
+		known = cached{key: p, packed: s.index.take(id, &p)}
 	}
-	if in, ok := s.index.get(id, &p); ok {
-		in.ID, in.Dir, in.UID = id, s.Dir(id), uid
-		s.cache.put(id, p, in)
+	if in, ok := s.cache.unpack(&known, id, s.Dir(id), uid); ok {
+		s.cache.put(id, known)
 		return in
 	}
 	in := readInfo(s.Dir(id), l.me, l.now)
 	in.dropReserve(l.me)
-	if in.Result != nil && in.Err == nil && l.settled(&p) {
-		s.cache.put(id, p, in)
+	if left := in.wakeUnwanted(l.me); !left && in.Result != nil && in.Err == nil && l.settled(&p) {
+		s.cache.put(id, packed(p, &in))
 		l.fresh.mu.Lock()
 		l.fresh.n++
 		l.fresh.mu.Unlock()
@@ -189,30 +189,52 @@ func (p *prints) newest() int64 {
 
 // cache keeps runs that are over by the look of their files.
 type cache struct {
-	mu   sync.Mutex
-	runs map[string]cached
+	mu    sync.Mutex
+	spare sync.Pool          // of *indexed: thousands are unpacked one after the other
+	runs  map[string]*cached // never changed once they are in
 }
 
+// cached is a run as the index has it: packed it takes half of the memory, and the strings of all lists are its.
 type cached struct {
 	key    prints
-	info   Info
+	packed string
 	looked time.Time // at all of its files
+}
+
+// unpack describes a run, as it is in a folder of a user's; false: it is not known.
+func (c *cache) unpack(run *cached, id, dir string, uid int) (Info, bool) {
+	i, _ := c.spare.Get().(*indexed)
+	if i == nil {
+		i = &indexed{}
+	}
+	defer c.spare.Put(i)
+	*i = indexed{}
+	in, ok := unpack(run.packed, i)
+	in.ID, in.Dir, in.UID = id, dir, uid
+	return in, ok
 }
 
 func (c *cache) get(id string) (cached, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	e, ok := c.runs[id]
-	return e, ok
+	if e, ok := c.runs[id]; ok {
+		return *e, true
+	}
+	return cached{}, false
 }
 
-func (c *cache) put(id string, key prints, in Info) {
+// put keeps a run, as it was seen now. One that cannot be packed is read anew each time.
+func (c *cache) put(id string, run cached) {
+	if run.packed == "" {
+		return
+	}
+	run.looked = time.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.runs == nil {
-		c.runs = map[string]cached{}
+		c.runs = map[string]*cached{}
 	}
-	c.runs[id] = cached{key, in, time.Now()}
+	c.runs[id] = &run
 }
 
 // keep forgets runs that are gone.

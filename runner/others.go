@@ -29,6 +29,8 @@ const (
 	hostsEvery = 5 * time.Second
 	// hostLost stands in the cause of a run that lost a host.
 	hostLost = " was lost: "
+	// firstHost is what the agents of other hosts call the one that leads.
+	firstHost = "the first host"
 )
 
 // others is what the agent of host 0 knows about the other hosts.
@@ -54,6 +56,7 @@ type other struct {
 	lost  string // why; empty: it is not
 	// elsewhere says that it is lost, and its agent has written its account to the file system all the same.
 	elsewhere bool
+	known     bool // whoever started its agent has said how that ended
 	board     []standing
 	at        time.Time // of the board, by this host's monotonic clock
 }

@@ -68,8 +68,10 @@ func (a *agent) told(host int, h *other, m control.Message) error {
 			return err
 		}
 		h.part = &p
-		if cause := cmp.Or(p.Cause, p.Fenced); cause != "" {
-			a.fail(fmt.Sprintf("host %s: %s", a.others.called(host), clean(cause, maxLineRunes)))
+		if p.Cause != "" {
+			a.fail(fmt.Sprintf("host %s: %s", a.others.called(host), clean(p.Cause, maxLineRunes)))
+		} else if said := a.saidFenced(host); said != "" {
+			a.fail(said)
 		}
 	case wordAsk:
 		w, err := parse(m, func(ask) error { return nil })

@@ -28,6 +28,13 @@ func newSSHConductor(w experiment.Where) (conductor, error) {
 	if err != nil {
 		return nil, err
 	}
+	_, user, err := reach()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := user.Named(w.Setup); err != nil {
+		return nil, err
+	}
 	if w.Nodes > len(hosts) {
 		return nil, fmt.Errorf("%d nodes are asked for, and hosts names %d: name more hosts, or ask for fewer nodes", w.Nodes, len(hosts))
 	}
@@ -108,8 +115,17 @@ func parseSSH(data []byte) (r sshRecord, err error) {
 	if err := json.Unmarshal(data, &r); err != nil || r.Schema != Schema || len(r.Hosts) == 0 {
 		return sshRecord{}, fmt.Errorf("%s is damaged or of another version", sshFile)
 	}
-	if _, err := ssh.ParseList(strings.Join(r.Hosts, ",")); err != nil {
+	hosts, err := ssh.ParseList(strings.Join(r.Hosts, ","))
+	if err == nil && !slices.Equal(hosts, r.Hosts) {
+		err = errors.New("it names no hosts")
+	}
+	if err != nil {
 		return sshRecord{}, fmt.Errorf("%s: %w", sshFile, err)
+	}
+	for _, host := range r.Left {
+		if !slices.Contains(r.Hosts, host) {
+			return sshRecord{}, fmt.Errorf("%s is damaged: host %q is none of the run's", sshFile, clean(host, 64))
+		}
 	}
 	return r, nil
 }

@@ -1,8 +1,10 @@
 package runner
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"strings"
 	"time"
 )
@@ -14,8 +16,10 @@ import (
 const (
 	// launcherGone is what the end of a lifeline without a word means, where the program in front holds it.
 	launcherGone = "boost-tui run, which the run belonged to, was killed"
-	// conductGone is the same of a conductor; of a detached run nothing ends with it.
-	conductGone = "boost-tui conduct, which stood over the run, was killed"
+	// conductGone is the same of a conductor; of a detached run nothing ends with it. Only the machine that it was on can say so:
+	// elsewhere it is not heard any more, and no more than that is known. conductEnded begins it.
+	conductEnded = "boost-tui conduct, which stood over the run, "
+	conductGone  = conductEnded + "was killed"
 	// guardGone begins the same of who starts the agent of a host that ssh leads to.
 	guardGone = "boost-tui remote, which stood over the agent of host "
 	// unheard stands in the reason of a host that does not hear its conductor any more: either may be cut off.
@@ -49,9 +53,18 @@ func conductUnheard(host string, silence time.Duration) string {
 	return fmt.Sprintf("host %s%s%d s: it was killed or cut off", clean(host, 64), unheard, int(silence.Seconds()))
 }
 
+// conductEndedBy is why a run in front ends whose conductor has ended without having ended the run; err is how.
+func conductEndedBy(err error) string {
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.Exited() {
+		return fmt.Sprintf("%sended with exit code %d", conductEnded, exit.ExitCode())
+	}
+	return conductGone
+}
+
 // nobodysWish reports that a run which ends for the reason failed.
 func nobodysWish(reason string) bool {
-	return strings.HasPrefix(reason, "host ") && strings.Contains(reason, hostLost) || strings.HasPrefix(reason, conductGone) || strings.HasPrefix(reason, guardGone) || strings.HasPrefix(reason, frontUnheard) ||
+	return strings.HasPrefix(reason, "host ") && strings.Contains(reason, hostLost) || strings.HasPrefix(reason, conductEnded) || strings.HasPrefix(reason, guardGone) || strings.HasPrefix(reason, frontUnheard) ||
 		strings.HasPrefix(reason, "host ") && strings.Contains(reason, unheard)
 }
 

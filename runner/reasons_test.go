@@ -1,12 +1,15 @@
 package runner
 
 import (
+	"fmt"
 	"net"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
 
 	"boost-tui/runner/control"
+	"boost-tui/runner/protocol"
 )
 
 // What nobody wished failed, by the machine's fault, whoever says so; what somebody wished did not.
@@ -20,6 +23,7 @@ func TestNobodysWish(t *testing.T) {
 		"interrupted": {Cancelled, UserFault},
 		"host: boost-tui conduct heard nothing of boost-tui": {Cancelled, UserFault},
 		conductGone:                               {Failed, MachineFault},
+		conductEnded + "ended with exit code 1":   {Failed, MachineFault},
 		guardGone + "node1, was killed":           {Failed, MachineFault},
 		conductUnheard("node1", 5*time.Second):    {Failed, MachineFault},
 		conductUnheard(long, 1000000*time.Second): {Failed, MachineFault},
@@ -41,6 +45,15 @@ func TestLifelineEnded(t *testing.T) {
 		t.Setenv(envLifeline, holder)
 		if got := lifelineEnded("node1"); got != want {
 			t.Errorf("held by %q: %s", holder, got)
+		}
+	}
+}
+
+// How a conductor has ended is said as the machine that it was on saw it.
+func TestConductEndedBy(t *testing.T) {
+	for script, want := range map[string]string{"kill -9 $$": conductGone, "exit 3": conductEnded + "ended with exit code 3"} {
+		if got := conductEndedBy(exec.Command("sh", "-c", script).Run()); got != want {
+			t.Errorf("%s: %s", script, got)
 		}
 	}
 }
@@ -82,5 +95,71 @@ func TestLeaderThatIsCutOff(t *testing.T) {
 	}
 	if cause, names := a.lostHosts(); !strings.HasPrefix(cause, "host node1, which leads") || len(names) != 1 || names[0] != "node1" {
 		t.Errorf("%s, %v", cause, names)
+	}
+}
+
+// A rank that lost another one for a moment does not know whose host that was; who must look at a machine needs its name.
+func TestCausesAmongRanksNameHosts(t *testing.T) {
+	silent := "rank 0: step 81: cpu: all-reduce: rank 1 of tp has been silent for 5s: it is stopped, or its host is cut off"
+	a := &agent{}
+	if got := a.whichHost(silent); got != "" {
+		t.Errorf("on one host: %q", got)
+	}
+	a.others = &others{hosts: make([]other, 3)}
+	for host := range a.others.hosts {
+		a.others.hosts[host].Name = fmt.Sprintf("node%d", host+1)
+	}
+	for cause, want := range map[string]string{
+		silent: "(node1, node2, node3)",
+		"rank 0: step 42: cpu: all-reduce: the connection with rank 1 of tp broke: read tcp: connection reset by peer": "(node1, node2, node3)",
+		"rank 0: loss is NaN": "",
+	} {
+		if got := a.whichHost(cause); want == "" && got != "" || !strings.Contains(got, want) || strings.Contains(got, hostLost) {
+			t.Errorf("%s: %q", cause, got)
+		}
+	}
+	a.others.suspects = []int{1}
+	if got := a.whichHost(silent); got != "; nothing was heard of node2 then, which came back" {
+		t.Errorf("%q", got)
+	}
+}
+
+// How an agent ended that whoever started it saw end is known: nobody else is cut off.
+func TestKnownEndOfAnAgentBlamesNobodyElse(t *testing.T) {
+	a := &agent{dir: t.TempDir(), o: AgentOptions{Version: "v", Share: Share{Hosts: 2, Name: "node1", Address: "127.0.0.1"}},
+		meet: meeting{Secret: strings.Repeat("ab", 32), Incarnation: "0011223344556677"}, ending: ending{state: Failed, cause: "host node2" + hostLost + control.EndedWithoutWord}}
+	a.others = &others{hosts: make([]other, 2), lost: []int{1}}
+	h := &a.others.hosts[1]
+	h.Name, h.lost = "node2", control.EndedWithoutWord
+	if err := writePart(a.dir, 1, part{Cause: "its agent on node2 ended: Killed"}); err != nil {
+		t.Fatal(err)
+	}
+	ln, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.others.server, err = control.Serve(ln, a.channel()); err != nil {
+		t.Fatal(err)
+	}
+	defer a.others.server.Close()
+	a.addPart(1, h)
+	if cause, _ := a.lostHosts(); cause != "host node2 was lost: its agent on node2 ended: Killed" {
+		t.Error(cause)
+	}
+}
+
+// An agent that ends its ranks by itself has a reason, and they have none.
+func TestRanksOfAFencedHostAreNotTheCause(t *testing.T) {
+	a := &agent{o: AgentOptions{Share: Share{Hosts: 2, Name: "node1"}}, ending: ending{state: Failed}}
+	a.others = &others{hosts: make([]other, 2)}
+	a.others.hosts[1].Name, a.others.hosts[1].part = "node2", &part{Fenced: firstHost + hostLost + "nothing was heard of it for 5s"}
+	a.ended = []protocol.ExitRecord{{Rank: 1, Code: protocol.CodeCancelled, Cause: "was told to stop by SIGTERM", Secondary: true}, {Rank: 0, Code: protocol.CodeCancelled, Secondary: true, TSNanos: 1}}
+	state, cause := a.verdict()
+	if want := "host node2 ended its ranks: host node1, which leads the run, was lost: nothing was heard of it for 5s"; state != Failed || cause != want || faultOf(Run{}, state, cause, a.ended) != MachineFault {
+		t.Errorf("%s: %s", state, cause)
+	}
+	a.ended = append(a.ended, protocol.ExitRecord{Rank: 2, Code: -1, Signal: "SIGKILL", Cause: "was killed by SIGKILL"})
+	if _, cause = a.verdict(); !strings.HasPrefix(cause, "rank 2: was killed") {
+		t.Errorf("a rank that failed by itself: %s", cause)
 	}
 }

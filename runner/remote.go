@@ -36,9 +36,6 @@ type remoteSetup struct {
 const (
 	// maxSetup bounds the line.
 	maxSetup = 1 << 20
-	// guardGrace is how long after the end of a foreground run's conductor its agent is let be: the conductor may have been
-	// mistaken for one that is gone. One whose connection was lost has the whole lease to come back.
-	guardGrace = 2 * time.Second
 	// remoteStale is how long a run may have a result while an agent still runs, before that is ended.
 	remoteStale = 10 * time.Second
 )

@@ -173,11 +173,7 @@ func (g *guard) look(now time.Time) {
 		}
 	}
 	if g.o.Foreground && g.lease.ended(now) {
-		reason := conductUnheard(g.o.Name, now.Sub(g.lease.seen))
-		if g.lease.gone {
-			reason = conductGone
-		}
-		g.end(now, reason)
+		g.end(now, conductUnheard(g.o.Name, now.Sub(g.lease.seen)))
 	}
 }
 
@@ -186,18 +182,14 @@ func (g *guard) end(now time.Time, reason string) {
 	_ = g.agent.Cancel(reason) // where it cannot hear, it is killed
 }
 
-// lease tells whether the conductor is heard: a session changes a file each second, and says when its connection ends. How old
-// the file is no clock is asked; that it changes is seen here.
+// lease tells whether the conductor is heard: a session changes a file each second. How old the file is no clock is asked; that it
+// changes is seen here.
 type lease struct {
 	path  string
 	limit time.Duration
 	was   []byte
 	seen  time.Time // when it changed last
-	gone  bool      // the conductor has ended, as far as anybody can tell
 }
-
-// leaseGone is what the file holds when the conductor has ended. One whose connection was lost says nothing any more: it may come back.
-const leaseGone = "the conductor has gone\n"
 
 func (l *lease) begin(path string, limit time.Duration) {
 	*l = lease{path: path, limit: limit, seen: time.Now()}
@@ -206,10 +198,6 @@ func (l *lease) begin(path string, limit time.Duration) {
 func (l *lease) ended(now time.Time) bool {
 	if data, err := protocol.ReadFile(l.path, 4096); err == nil && !bytes.Equal(data, l.was) {
 		l.was, l.seen = data, now
-		l.gone = string(data) == leaseGone
-	}
-	if l.gone {
-		return now.Sub(l.seen) > min(guardGrace, l.limit)
 	}
 	return now.Sub(l.seen) > l.limit
 }

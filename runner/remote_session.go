@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
-	"time"
 
 	"boost-tui/profiler/record"
 	"boost-tui/runner/mirror"
@@ -49,9 +48,17 @@ type session struct {
 }
 
 // Remote is the role of who speaks for a host with the conductor of a run elsewhere, over the ssh connection that is its stdin
-// and stdout. It ends with the connection; the agent does not.
+// and stdout. It ends with the connection; the agent does not. What has ended a connection cannot be seen from here, be it the
+// conductor, its ssh or the network: a conductor that lives comes back, and the machine that it was on knows when one was killed.
 func Remote(ctx context.Context, o RemoteOptions) error {
-	in := bufio.NewReaderSize(o.In, 64<<10)
+	heard := newHearing(o.In)
+	in := bufio.NewReaderSize(heard, 64<<10)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer heard.watch(sessionSilence, func() {
+		endConnection() // a write that waits for it ends, too
+		cancel(fmt.Errorf("nothing was heard of the run's conductor for %v", sessionSilence))
+	})()
 	s, err := openSession(in, o.Version)
 	if err != nil {
 		// The other side waits for a message, and this is the only way to tell it.
@@ -62,19 +69,13 @@ func Remote(ctx context.Context, o RemoteOptions) error {
 	if err != nil {
 		return errors.Join(err, mirror.Message{Kind: mirror.Trouble, Data: []byte(err.Error())}.Write(o.Out))
 	}
+	// Whoever comes is there, though the session may end before the first beat: while the disk at home is full none lasts.
+	renewed := s.renew()
 	err = server.Run(ctx)
-	if errors.Is(err, io.EOF) && conductorGone(o.Out) {
-		err = errors.Join(err, renewLease(leasePath(s.folder, s.o.Host), leaseGone))
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		err = cause
 	}
-	return errors.Join(err, closeAll(), s.leave())
-}
-
-// conductorGone tells, at the end of stdin, a conductor that has ended from a connection that was lost. In the first case the
-// connection stands, and takes what is said; in the second sshd has let go of stdout too.
-func conductorGone(out io.Writer) bool {
-	const both = 250 * time.Millisecond // sshd closes one after another, and a busy machine takes its time
-	time.Sleep(both)
-	return mirror.Message{Kind: mirror.Status}.Write(out) == nil
+	return errors.Join(err, renewed, closeAll(), s.leave())
 }
 
 // openSession reads what is asked of this host and makes a place for the run.

@@ -133,14 +133,6 @@ func TestLease(t *testing.T) {
 	if l.ended(at(21)) {
 		t.Error("it ended although it was renewed late")
 	}
-	say(leaseGone)
-	if l.ended(at(22)) || !l.ended(at(25)) {
-		t.Error("the end of the conductor")
-	}
-	say("2 1\n") // it is back
-	if l.ended(at(26)) || l.ended(at(30)) {
-		t.Error("a conductor that came back")
-	}
 	if err := renewLease(filepath.Join(t.TempDir(), "gone", ".lease-0"), "x"); err != nil {
 		t.Errorf("without a folder: %v", err)
 	}

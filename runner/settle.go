@@ -95,7 +95,7 @@ func (in *Info) settle(ctx context.Context) (again bool, err error) {
 	agent, err := readAgent(in.Dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		err := claim(in.Dir, me, wallNow())
+		_, err := claim(in.Dir, me)
 		if err != nil && !errors.Is(err, fs.ErrExist) {
 			return false, err
 		}
@@ -144,7 +144,7 @@ func (in *Info) conclude() (bool, error) {
 	if err != nil {
 		in.Err = join(in.Err, err)
 	}
-	r := Result{State: in.State, Cause: in.Cause, Fault: in.Fault, Started: in.Run.Created, Ended: in.lastSign()}
+	r := Result{State: in.State, Cause: in.Cause, Fault: in.Fault, Started: begun(in.Dir, in.Run), Ended: in.lastSign()}
 	for _, e := range exits {
 		r.Ranks = append(r.Ranks, RankExit{Rank: e.Rank, Code: e.Code, Signal: e.Signal})
 	}
@@ -159,17 +159,23 @@ func (in *Info) conclude() (bool, error) {
 	return true, nil
 }
 
-// lastSign is when the run was last known to go on: whoever settles it may come days later.
+// lastSign is when the run was last known to go on: whoever settles it may come days later. What a scheduler says of its job is by
+// another clock, and counts where there is no other sign.
 func (in *Info) lastSign() time.Time {
-	if !in.Ended.IsZero() {
+	last := in.Run.Created
+	for _, path := range []string{filepath.Join(in.Dir, protocol.HeartbeatFile), protocol.ExitDir(in.Dir)} {
+		if st, err := os.Stat(path); err == nil && st.ModTime().After(last) {
+			last = st.ModTime().UTC()
+		}
+	}
+	_, own := ownJob(in.Dir)
+	switch {
+	case in.HadRanks() && last.After(in.Run.Created):
+		return last
+	case !in.Ended.IsZero():
 		return in.Ended
+	case own && !in.HadRanks(): // nobody knows when its job ended
+		return storeNow(in.Dir)
 	}
-	if _, own := ownJob(in.Dir); own && !in.HadRanks() { // nobody knows when its job ended
-		return wallNow()
-	}
-	st, err := os.Stat(filepath.Join(in.Dir, protocol.HeartbeatFile))
-	if err != nil || !in.HadRanks() || st.ModTime().Before(in.Run.Created) {
-		return in.Run.Created
-	}
-	return st.ModTime().UTC()
+	return in.Run.Created
 }

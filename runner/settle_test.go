@@ -102,7 +102,7 @@ func TestSettleWhileAnAgentTakesItOn(t *testing.T) {
 		if err != nil || in.State != Lost {
 			t.Fatalf("%s: %s, %v", name, in.State, err)
 		}
-		if err := claim(dir, agent, time.Now()); err != nil {
+		if _, err := claim(dir, agent); err != nil {
 			t.Fatal(err)
 		}
 		if again, err := in.settle(t.Context()); err != nil || !again && in.State != Running {
@@ -121,7 +121,7 @@ func TestSettleAfterClaim(t *testing.T) {
 	}
 	for name, who := range map[string]Process{"mine": me, "another's": {PID: me.PID, StartTicks: me.StartTicks + 1, Host: me.Host, Boot: me.Boot, PIDSpace: me.PIDSpace}} {
 		r, dir := orphan(t, s, "ok", nil)
-		if err := claim(dir, who, time.Now()); err != nil {
+		if _, err := claim(dir, who); err != nil {
 			t.Fatal(err)
 		}
 		if in, err := Settle(t.Context(), s, r.ID); err != nil || in.State != Lost || in.Result == nil {
@@ -141,7 +141,7 @@ func TestSettleLeaves(t *testing.T) {
 	put(t, filepath.Join(dir, protocol.ResultFile), `{"schema":99}`)
 	launching, _ := create(t, s, "launching") // by this process, which is alive
 	far, dir := create(t, s, "far")
-	if err := claim(dir, Process{PID: 1, Host: "elsewhere"}, time.Now()); err != nil {
+	if _, err := claim(dir, Process{PID: 1, Host: "elsewhere"}); err != nil {
 		t.Fatal(err)
 	}
 	old := time.Now().Add(-time.Hour)
@@ -301,7 +301,7 @@ func TestSettleForgetsTheMeeting(t *testing.T) {
 		t.Fatal(err)
 	}
 	gone.StartTicks++ // no such process
-	if err := claim(dir, gone, wallNow()); err != nil {
+	if _, err := claim(dir, gone); err != nil {
 		t.Fatal(err)
 	}
 	if err := writeMeeting(dir, meeting{Rendezvous: "127.0.0.1:1", Control: "127.0.0.1:2", Secret: "secret"}); err != nil {

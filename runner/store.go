@@ -29,6 +29,7 @@ type Store struct {
 	index   index
 	program program
 	ahead   ahead
+	clock   storeClock
 }
 
 // NewStore is the store in a folder, which is made when the first run is.
@@ -74,7 +75,7 @@ func (s *Store) Create(e experiment.Experiment, o CreateOptions) (Run, string, e
 		return Run{}, "", err
 	}
 	r := Run{
-		Schema: Schema, Name: e.Name, Tags: e.Tags, Created: wallNow().Truncate(time.Microsecond), Argv: o.Argv,
+		Schema: Schema, Name: e.Name, Tags: e.Tags, Argv: o.Argv,
 		Host: me.Host, User: userName(), Launcher: me, Foreground: o.Foreground, After: o.After, Sweep: o.Sweep, Resumed: o.Resumed, Restart: o.Restart,
 		Preflight: o.Preflight, Experiment: e, Model: shapeOf(e.Model), Plan: planOf(e), Predicted: o.Predicted, Versions: o.Versions,
 		Hosts: []string{me.Host}, CPU: cpuName(), Cores: runtime.GOMAXPROCS(0),
@@ -122,7 +123,16 @@ func (r *Run) describe(tmp string) (string, error) {
 			return "", err
 		}
 	}
-	id, err := newID(r.Created, r.Experiment)
+	r.Created = timeOf(tmp).Truncate(time.Microsecond)
+	at := r.Created
+	if r.Restart != nil { // whoever lists a chain of restarts finds it in its order
+		before, err := readRun(filepath.Join(filepath.Dir(tmp), r.Restart.Of))
+		if err == nil && !r.Created.After(before.Created) {
+			r.Created = before.Created.Add(time.Microsecond)
+		}
+		at = after(r.Created, r.Restart.Of)
+	}
+	id, err := newID(at, r.Experiment)
 	if err != nil {
 		return "", err
 	}

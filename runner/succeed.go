@@ -62,7 +62,7 @@ func (a *agent) writeSuccession() error {
 		leader = cmp.Or(hosts[0].Name, leader)
 	}
 	r := Result{State: Failed, Fault: MachineFault, Cause: "host " + leader + ", which leads the run," + hostLost + a.lostLeader,
-		Started: a.started, Ended: wallNow(), Ranks: slices.Clone(a.results), Lost: []string{leader}}
+		Started: begun(a.dir, a.run), Ended: storeNow(a.dir), Ranks: slices.Clone(a.results), Lost: []string{leader}}
 	if _, own := ownJob(a.dir); own && a.lostLeader == control.EndedWithoutWord { // its node is there: it hung up
 		r.Lost = nil
 	}

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"boost-tui/runner/protocol"
 )
@@ -80,7 +79,7 @@ func TestWhatIsAliveIsNotDeleted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := claim(dir, me, time.Now()); err != nil {
+	if _, err := claim(dir, me); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Trash(pending.ID); err == nil || !strings.Contains(err.Error(), "running") {

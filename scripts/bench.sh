@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What the project promises about speed, measured here: bench.sh [all|train|paper|save|recompute|sweep|store|ui|go]. Every figure stands beside its limit.
+# What the project promises about speed, measured here: bench.sh [all|train|paper|save|recompute|sweep|store|ui|cluster|go]. Every figure stands beside its limit.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 what=${1:-all}
@@ -125,6 +125,9 @@ if [ "$what" = all ] || [ "$what" = ui ]; then
 			measure "run of $n steps, every step looked at (ms)" "$limit" settled_ms --runs 5 --before "$session" --quit q,q --ready "[⠁-⣿].*step $n" -- "$bin" --runs "$work/$n"
 			measure "run of $n steps, memory (MB)" 60 peak_rss_mb --idle 2 --before "$session" --quit q,q --ready "step $n" -- "$bin" --runs "$work/$n"
 		done
+		"$work/ui" store "$work/many" 5000 >/dev/null || exit 1
+		printf '{"schema":1,"screen":"runs"}' >"$work/runs.json"
+		measure "5 000 runs listed, memory (MB)" 60 peak_rss_mb --idle 4 --before "cp $work/runs.json $work/state/boost-tui/session.json" --quit q,q --ready "5000 run" -- "$bin" --runs "$work/many"
 		"$work/ui" live "$work/live" 2000 5 >"$work/id" &
 		live=$!
 		for _ in $(seq 100); do [ -s "$work/id" ] && break; sleep 0.1; done
@@ -148,6 +151,22 @@ if [ "$what" = all ] || [ "$what" = ui ]; then
 			PY
 		done
 	fi
+fi
+
+if [ "$what" = all ] || [ "$what" = cluster ]; then
+	echo
+	echo "== runs on two nodes of the development cluster, beside what Slurm and ssh take by themselves (medians of seven, by turns)"
+	BOOST_E2E_CLUSTERS=1 E2E_BENCH='Launch|Stop' E2E_LOG=$work/cluster.log E2E_TIMEOUT=20m scripts/e2e.sh '^$' >"$work/cluster"
+	awk '
+		/^Benchmark/ {
+			sub(/^Benchmark/, "", $1); sub(/-[0-9]+$/, "", $1); gsub(/_/, " ", $1)
+			split("", v); for (i = 2; i < NF; i++) v[$(i + 1)] = $i
+			if ("beyond-s" in v) { name = $1 ": to the first step, beyond " sprintf("%.2f s", v["bare-s"]); s = v["beyond-s"] }
+			else { name = $1 ": until nobody is left"; s = v["gone-s"] }
+			printf "  %-58s %10.2f   limit %8.2f   %s (%.2f of it)\n", name, s, s / v["of-limit"], v["of-limit"] <= 1 ? "holds" : "MISSED", v["of-limit"]
+			next
+		}
+		{ print "  " $0 }' "$work/cluster"
 fi
 
 if [ "$what" = all ] || [ "$what" = go ]; then

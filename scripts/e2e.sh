@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Runs the tests across nodes: brings development clusters up (scripts/dev-cluster.sh), runs the tests whose names match the
 # pattern ($1; all), and takes the clusters down, also when the tests were killed. Says what was skipped and why.
-# E2E_TIMEOUT (8m) bounds it; E2E_LOG (build/e2e.log) holds all of the output.
+# E2E_TIMEOUT (8m) bounds it; E2E_LOG (build/e2e.log) holds all of the output. E2E_BENCH is a pattern of benchmarks to run too,
+# each E2E_REPEATS (7) times.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 export CGO_ENABLED=1 CGO_CFLAGS="-g -O2 -Wno-deprecated-declarations" BOOST_E2E=1 BOOST_E2E_CLUSTERS="${BOOST_E2E_CLUSTERS:-3}"
@@ -22,8 +23,10 @@ trap down EXIT
 trap 'exit 130' INT TERM
 
 began=$(date +%s)
-"${GO:-go}" test -v -count=1 -parallel "$BOOST_E2E_CLUSTERS" -timeout "${E2E_TIMEOUT:-8m}" -run "${1:-.}" ./e2e >"$log" 2>&1
+"${GO:-go}" test -v -count=1 -parallel "$BOOST_E2E_CLUSTERS" -timeout "${E2E_TIMEOUT:-8m}" -run "${1:-.}" \
+	${E2E_BENCH:+-bench "$E2E_BENCH" -benchtime "${E2E_REPEATS:-7}x"} ./e2e >"$log" 2>&1
 status=$?
+grep -E '^Benchmark.*ns/op' "$log"
 grep -E '^ *--- (PASS|SKIP|FAIL)' "$log" | sed 's/^ *--- //' | sort | uniq -c -w 4 | sed 's/^ *\([0-9]*\) \([A-Z]*\).*/e2e: \1 \2/'
 grep -A 1 -E '^ *--- SKIP' "$log" | grep -vE '^--$|--- SKIP' | sed 's/^ *[a-z_]*.go:[0-9]*: //' | sort | uniq -c | sed 's/^ *\([0-9]*\) /e2e: skipped \1: /'
 grep -E 'seed [0-9]+:' "$log"

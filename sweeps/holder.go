@@ -40,8 +40,7 @@ func look(dir string, now time.Time) presence {
 		p.named = !errors.Is(err, fs.ErrNotExist)
 	} else {
 		p.named = true
-		err = json.Unmarshal(data, &p.holder)
-		p.holder.Host = runner.CleanTo(p.holder.Host, 64)
+		p.holder, err = parseHolder(data)
 	}
 	if !p.named {
 		return p
@@ -58,6 +57,15 @@ func look(dir string, now time.Time) presence {
 	return p
 }
 
+// parseHolder reads holder.json. Of one that is damaged nothing is known.
+func parseHolder(data []byte) (h holder, err error) {
+	if err := json.Unmarshal(data, &h); err != nil {
+		return holder{}, fmt.Errorf("%s is damaged: %w", HolderFile, err)
+	}
+	h.Host = runner.CleanTo(h.Host, 64)
+	return h, nil
+}
+
 // skew is how far the file system's clock, which heartbeats bear, is ahead of this machine's.
 func skew(dir string) time.Duration {
 	here := time.Now()
@@ -69,7 +77,15 @@ func (p presence) who() string {
 	if p.holder.PID <= 0 {
 		return "a program that cannot be named"
 	}
-	return fmt.Sprintf("process %d on %s", p.holder.PID, p.holder.Host)
+	return processOn(p.holder.PID, p.holder.Host)
+}
+
+// processOn names a process, of a host where that is known.
+func processOn(pid int, host string) string {
+	if host == "" {
+		return fmt.Sprintf("process %d", pid)
+	}
+	return fmt.Sprintf("process %d on %s", pid, host)
 }
 
 // ErrHeld is the error about a sweep that another program looks after. Zero values are unknown.
@@ -81,7 +97,7 @@ type ErrHeld struct {
 func (e ErrHeld) Error() string {
 	who := "another program"
 	if e.PID > 0 {
-		who = fmt.Sprintf("process %d on %s", e.PID, e.Host)
+		who = processOn(e.PID, e.Host)
 	}
 	return who + " looks after the sweep already"
 }

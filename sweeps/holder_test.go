@@ -198,3 +198,24 @@ func TestHoldEndsWithItsContext(t *testing.T) {
 	}
 	hold(t, s)
 }
+
+// Whatever holder.json says, a look at the sweep ends, and names the holder in words that a terminal takes without harm.
+func FuzzHolder(f *testing.F) {
+	for _, text := range []string{`{"schema":1,"pid":7,"start_ticks":9,"host":"node1","boot":"b","started":"2026-01-02T03:04:05Z"}`,
+		`{"pid":-7,"host":"\u001b[2J"}`, `{"pid":1}`, `{"pid":"x"}`, "{", ""} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, HolderFile), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p := look(dir, time.Now())
+		if !p.named || runner.CleanTo(p.who(), 1<<10) != p.who() {
+			t.Errorf("%v, %q", p.named, p.who())
+		}
+		if p.held && p.holder.PID <= 0 { // nothing beats here
+			t.Errorf("process %d holds it", p.holder.PID)
+		}
+	})
+}

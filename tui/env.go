@@ -14,6 +14,8 @@ import (
 	"boost-tui/profiler/export"
 	"boost-tui/runner"
 	"boost-tui/runner/protocol"
+	"boost-tui/runner/slurm"
+	"boost-tui/runner/ssh"
 	"boost-tui/runner/userconfig"
 	"boost-tui/tui/app"
 	"boost-tui/tui/screen"
@@ -52,8 +54,11 @@ func build(o Options, screens []screen.Screen, log *logFile, term *terminal.Term
 			Plan:              func(e experiment.Experiment) (*planner.Plan, error) { return planner.New(e, o.machine(e)) },
 			LargestMicroBatch: func(e experiment.Experiment) int { return planner.LargestMicroBatch(e, o.machine(e)) },
 			Machine:           o.machine, CheckPlace: runner.CheckPlace, Setups: setups, Script: o.script, Job: func(in runner.Info) *runner.JobView { return in.Job(time.Now()) },
-			Start:     o.Start,
-			Preflight: o.Preflight, ReadPreflight: protocol.ReadPreflight,
+			ComesBack:  func(in runner.Info) string { return in.ComesBack(time.Now()) },
+			Start:      o.Start,
+			Hosts:      ssh.Hosts,
+			Partitions: func() ([]slurm.Partition, error) { return (&slurm.Client{}).Partitions(context.Background()) }, // which has a deadline of its own
+			Preflight:  o.Preflight, ReadPreflight: protocol.ReadPreflight,
 			Theme: theme.New(looks), Now: time.Now, After: after, ReadOnly: o.ReadOnly, Host: host, WorkDir: work, Logf: log.Printf,
 		},
 		Screens: screens, Tabs: tabs(), Width: w, Height: h, Getenv: os.Getenv,

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -53,10 +54,15 @@ type Options struct {
 // closeWait is how long a terminal that takes no bytes may hold up the end.
 const closeWait = 200 * time.Millisecond
 
+// gcPercent is how much garbage may lie beside what the UI keeps. Most of that are lists of runs, of which it drops one a second at
+// most: memory on a login node is worth more than the little time that collecting earlier takes.
+const gcPercent = 50
+
 // Run shows the UI on the process's terminal until the user leaves or ctx ends.
 func Run(ctx context.Context, o Options) error { return run(ctx, o, screens()) }
 
 func run(ctx context.Context, o Options, screens []screen.Screen) error {
+	defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
 	log, err := openLog(os.Getenv)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -34,6 +35,26 @@ func TestAttachFollowsRestarts(t *testing.T) {
 	r := inStore(t, root, exitOK, "attach", "one", "--json")
 	if !strings.Contains(r.err, "run one is failed: a node failed; it goes on as run two") || !strings.Contains(r.stdout, `"id": "two"`) {
 		t.Errorf("%s%s", r.stdout, r.err)
+	}
+}
+
+// Who follows the log of a run goes on with that of the one that it goes on as.
+func TestLogsFollowRestarts(t *testing.T) {
+	root := t.TempDir()
+	chainOfRuns(t, root)
+	for _, id := range []string{"one", "two"} {
+		path := record.LogPath(filepath.Join(root, id), 0)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte("said by "+id+"\n"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := inStore(t, root, exitOK, "logs", "one", "--follow")
+	before, after, _ := strings.Cut(r.stdout, "said by one\n")
+	if before != "" || !strings.Contains(after, "said by two") || !strings.Contains(r.err, "run one is failed; its log goes on in that of run two") {
+		t.Errorf("%s%s", r.stdout, r.err)
+	}
+	if r := inStore(t, root, exitOK, "logs", "one"); strings.Contains(r.stdout, "two") {
+		t.Error(r.stdout)
 	}
 }
 

@@ -64,6 +64,8 @@ func TestResumeEndToEnd(t *testing.T) {
 		{[]string{"run", "--resume", first.ID, "--stop-after", "30"}, "stop-after would end the run after step 30: raise stop-after"},
 		{[]string{"plan", "--resume", first.ID, "--rank", "16"}, "rank is 16, the checkpoint's 32"},
 		{[]string{"plan", "--init-from", "/nonexistent"}, "/nonexistent is not a run"},
+		{[]string{"plan", "--init-from", "missing.safetensors"}, "init-from missing.safetensors: the file is not there: stat "},
+		{[]string{"plan", "--init-from", "nosuch"}, "; nor is there a file of that name"},
 		{[]string{"run", "--resume", first.ID + "@x"}, `behind an @ stands the step of a checkpoint, a whole number, and "x" is none`},
 		{[]string{"run", "--resume", first.ID + "@7"}, "has no checkpoint of step 7; there are those of [30]"},
 		{[]string{"run", "--resume", whole.ID}, "of step 60, and the run would end after step 60: raise steps"},

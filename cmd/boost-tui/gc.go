@@ -22,7 +22,7 @@ type freed struct {
 type garbage struct {
 	Kind  string `json:"kind"` // trash, checkpoint or temporary
 	Run   string `json:"run,omitempty"`
-	Path  string `json:"path"` // in the folder of the runs
+	Path  string `json:"path"` // in the folder of the runs; absolute: elsewhere on this machine
 	Bytes int64  `json:"bytes"`
 	Why   string `json:"why"`
 }
@@ -33,8 +33,8 @@ func newGC(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "gc", Short: "Say what can be freed, and free it with --yes", Args: cobra.NoArgs,
 		Long: `Find what takes room in the store and is not needed: runs that were deleted some time ago, checkpoints beyond those that a
-run keeps, and files of programs that were killed. Says what it would free, and frees it with --yes. Runs that go on, checkpoints
-that such runs start from, and whatever belongs to another user are left alone.`,
+run keeps, and files and sockets of programs that were killed. Says what it would free, and frees it with --yes. Runs that go
+on, checkpoints that such runs start from, and whatever belongs to another user are left alone.`,
 		Example: "  boost-tui runs gc\n  boost-tui runs gc --now --keep-last 1 --yes",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o := runner.CollectOptions{Delete: yes, TrashAge: time.Duration(days) * 24 * time.Hour, KeepLast: keep}
@@ -54,6 +54,8 @@ that such runs start from, and whatever belongs to another user are left alone.`
 			}
 			a.orderly.Store(true) // what was freed is said although it was interrupted
 			found, errs := s.Collect(cmd.Context(), o)
+			sockets, more := runner.CollectSockets(yes)
+			found, errs = append(found, sockets...), append(errs, more...)
 			return errors.Join(append(errs, a.printFreed(s, found, yes))...)
 		},
 	}

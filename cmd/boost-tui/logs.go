@@ -20,7 +20,7 @@ func newLogs(a *app) *cobra.Command {
 		Use: "logs RUN", Short: "Print what the ranks of a run wrote", GroupID: groupStore,
 		Long: `Print what the ranks of a run wrote to their standard output and error, cleaned of everything that could
 steer a terminal. With several ranks every line begins with its rank. A line that is very long is cut, which it says;
---json has it whole.`,
+--json has it whole. --follow goes on with the run that this one goes on as (--max-restarts), and says so.`,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeOneRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			_, in, err := a.findReadable(args[0])
@@ -47,13 +47,33 @@ steer a terminal. With several ranks every line begins with its rank. A line tha
 				}
 				return a.printJSON(lines)
 			}
-			return a.printLogs(cmd, in, o)
+			return a.followLogs(cmd, in, o)
 		},
 	}
 	cmd.Flags().IntSliceVar(&o.Ranks, "rank", nil, "only these ranks, separated by commas (default all)")
 	cmd.Flags().IntVar(&o.Tail, "tail", -1, "only the last so many lines of each rank; -1: all")
-	cmd.Flags().BoolVarP(&o.Follow, "follow", "f", false, "go on until the run ends")
+	cmd.Flags().BoolVarP(&o.Follow, "follow", "f", false, "go on until the run ends, and with the one that it goes on as")
 	return cmd
+}
+
+// followLogs prints the logs of a run, and where they are followed those of the runs that it goes on as.
+func (a *app) followLogs(cmd *cobra.Command, in runner.Info, o runner.LogOptions) error {
+	for {
+		err := a.printLogs(cmd, in, o)
+		if err != nil || !o.Follow || a.readerLeft() {
+			return err
+		}
+		if in, err = runner.Read(in.Dir); err != nil {
+			return nil // it was deleted meanwhile: there is nothing more to print
+		}
+		over := in
+		next, ok, err := runner.Next(cmd.Context(), over, func(why string) { a.note("run %s is %s: it %s", over.ID, over.State, why) })
+		if err != nil || !ok {
+			return err
+		}
+		a.note("run %s is %s; its log goes on in that of run %s", over.ID, over.State, next.ID)
+		in, o.Tail = next, -1
+	}
 }
 
 func (a *app) printLogs(cmd *cobra.Command, in runner.Info, o runner.LogOptions) error {

@@ -145,16 +145,26 @@ func (c checks) start(e *experiment.Experiment) error {
 	return nil
 }
 
+// weightsExt ends the name of a file of weights; no id of a run ends so.
+const weightsExt = ".safetensors"
+
 // startOf is the file or the checkpoint's folder that a value of init-from means.
 func (c checks) startOf(from string) (string, error) {
 	path, err := filepath.Abs(from)
 	if err != nil {
 		return "", err
 	}
-	if st, err := os.Stat(path); err == nil && !st.IsDir() {
+	st, missing := os.Stat(path)
+	switch {
+	case missing == nil && !st.IsDir():
 		return path, nil
+	case missing != nil && strings.EqualFold(filepath.Ext(from), weightsExt):
+		return "", fmt.Errorf("the file is not there: %w", missing)
 	}
 	path, _, err = c.findCheckpoint(from)
+	if missing != nil && errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w; nor is there a file of that name", err)
+	}
 	return path, err
 }
 
@@ -165,7 +175,7 @@ func (c checks) resume(e *experiment.Experiment) (*runner.Resumed, error) {
 	}
 	dir, m, err := c.findCheckpoint(e.Train.Resume)
 	if err == nil {
-		err = goesOn(m, *e)
+		err = checkpoint.Fits(m, *e)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("resume %s: %w", e.Train.Resume, err)
@@ -176,30 +186,4 @@ func (c checks) resume(e *experiment.Experiment) (*runner.Resumed, error) {
 	e.Train.Resume = dir
 	was := m.Experiment.Continued()
 	return &runner.Resumed{Run: m.Run, Step: m.Step, Dir: dir, Experiment: &was}, nil
-}
-
-// named are keys that other keys follow from. In a checkpoint's experiment those say themselves already, so that another
-// value of these would name what nothing of the run is.
-const named = "size rank"
-
-// goesOn says why an experiment cannot go on from a checkpoint, with every reason.
-func goesOn(m *checkpoint.Manifest, e experiment.Experiment) error {
-	var reasons []string
-	if differ := checkpoint.Differences(m.Experiment, e, named); len(differ) > 0 {
-		reasons = append(reasons, strings.Join(differ, ", ")+" (the model stays as it is)")
-	}
-	if stop := e.Train.StopAfter; stop > 0 && stop < e.Train.Steps && m.Step >= stop && m.Step < e.Train.Steps {
-		reasons = append(reasons, fmt.Sprintf("the checkpoint is of step %d, and stop-after would end the run after step %d: raise stop-after, or leave it out", m.Step, stop))
-		e.Train.StopAfter = 0
-	}
-	var more *checkpoint.MisfitError
-	if err := checkpoint.Fits(m, e); errors.As(err, &more) {
-		reasons = append(reasons, more.Reasons...)
-	} else if err != nil {
-		return err
-	}
-	if len(reasons) > 0 {
-		return &checkpoint.MisfitError{Reasons: reasons}
-	}
-	return nil
 }

@@ -179,9 +179,9 @@ func refusal(err error) error {
 	}
 	var start *runner.StartError
 	if errors.As(err, &start) { // its record stays
-		err = fmt.Errorf("run %s was refused: %w", start.ID, err)
+		return usage(fmt.Errorf("run %s was refused: %w", start.ID, err))
 	}
-	return usage(err)
+	return usage(fmt.Errorf("%w (nothing was queued, and no run is left)", err))
 }
 
 // finish prints how a run ended and turns that into the command's own end.
@@ -204,6 +204,8 @@ func (a *app) finish(ctx context.Context, in runner.Info) error {
 		return nil
 	case ctx.Err() != nil:
 		return silently(exitInterrupted, "interrupted")
+	case in.Mistaken():
+		return silently(exitUsage, "run "+in.ID+" asked a host for what is not there")
 	default:
 		return silently(exitFailed, "run "+in.ID+" is "+string(in.State))
 	}

@@ -32,6 +32,7 @@ type showView struct {
 	Ranks      []protocol.ExitRecord `json:"ranks"`
 	Summary    json.RawMessage       `json:"summary,omitempty"`
 	began      time.Time
+	tookWhy    string // why nobody knows how long it took
 }
 
 func newShow(a *app) *cobra.Command {
@@ -46,6 +47,7 @@ func newShow(a *app) *cobra.Command {
 			v := showView{runView: viewOf(in), Experiment: in.Run.Experiment, Predicted: in.Run.Predicted, Versions: in.Run.Versions,
 				Hosts: in.HostNames(), Argv: in.Run.Argv, Command: in.Run.Command(),
 				After: in.Run.After, Resumed: in.Run.Resumed, Evaluation: a.lastEvaluation(in.Dir), Job: in.JobAtAnyTime(time.Now()), Ranks: []protocol.ExitRecord{}, began: in.Began()}
+			_, v.tookWhy = in.Took(in.Clock(time.Now()))
 			if in.Result != nil {
 				v.Summary = in.Result.Summary
 			}
@@ -101,7 +103,11 @@ func (a *app) printShow(v showView) error {
 	}
 	line("started", v.began.Local().Format(time.DateTime))
 	if v.Ended != nil {
-		line("ended", v.Ended.Local().Format(time.DateTime)+", after "+format.Duration(v.Ended.Sub(v.began)))
+		after := "how long it took is unknown: " + v.tookWhy
+		if v.Took != nil {
+			after = "after " + format.Duration(time.Duration(*v.Took*float64(time.Second)))
+		}
+		line("ended", v.Ended.Local().Format(time.DateTime)+", "+after)
 	}
 	if p := v.Predicted; p != nil {
 		line("planned", fmt.Sprintf("%s parameters, %s per rank, %s communicated per step by the rank with the most",

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"boost-tui/experiment"
 	"boost-tui/profiler/record"
 	"boost-tui/runner"
 )
@@ -128,11 +129,16 @@ type runView struct {
 	Variant string           `json:"variant,omitempty"`
 	Scheme  string           `json:"scheme,omitempty"`
 	TP      int              `json:"tp,omitempty"`
+	PP      int              `json:"pp,omitempty"` // this and those below where they are more than one
+	DP      int              `json:"dp,omitempty"`
+	Zero    int              `json:"zero,omitempty"`
+	SP      bool             `json:"sp,omitempty"`
 	Step    *int64           `json:"step,omitempty"`  // last step that the rollup knows
 	Steps   int              `json:"steps,omitempty"` // of the schedule
 	Loss    *float64         `json:"loss,omitempty"`  // at that step
 	Created time.Time        `json:"created"`
 	Ended   *time.Time       `json:"ended,omitempty"`
+	Took    *float64         `json:"took_s,omitempty"` // of one that is over
 	Tags    []string         `json:"tags"`
 	Note    string           `json:"note,omitempty"`
 	Sweep   *runner.SweepRef `json:"sweep,omitempty"` // that started it
@@ -157,11 +163,16 @@ func viewOf(in runner.Info) runView {
 		Scheme: string(e.Parallel.Scheme), TP: e.Parallel.TP, Steps: e.Train.Steps, Created: in.Run.Created,
 		Tags: append([]string{}, in.Tags...), Note: in.Note, Sweep: in.Run.Sweep, Dir: in.Dir, Archived: in.Archived, Restart: in.Run.Restart,
 	}
+	v.shared(e.Parallel)
 	if !in.Mine() {
 		v.Owner = in.Owner()
 	}
 	if !in.Ended.IsZero() {
 		v.Ended = &in.Ended
+		if took, why := in.Took(in.Clock(time.Now())); why == "" {
+			seconds := took.Seconds()
+			v.Took = &seconds
+		}
 	}
 	if in.Err != nil {
 		v.Error = in.Err.Error()
@@ -183,6 +194,17 @@ func viewOf(in runner.Info) runView {
 		}
 	}
 	return v
+}
+
+// shared says how the run's ranks share the work beside tp, where they do.
+func (v *runView) shared(p experiment.Parallel) {
+	if p.PP > 1 {
+		v.PP = p.PP
+	}
+	if p.DP > 1 {
+		v.DP = p.DP
+	}
+	v.Zero, v.SP = p.Zero, p.SP
 }
 
 // progressOf is how far a run got; nil: nobody knows.

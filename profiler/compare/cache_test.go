@@ -279,6 +279,23 @@ func TestCacheSeesRunsBeside(t *testing.T) {
 	}
 }
 
+// The clock of a store, which tells when the files of others were written, may be minutes ahead of that of the hosts.
+func TestRunsBesideByAnotherClock(t *testing.T) {
+	root := t.TempDir()
+	began := time.Now().Add(-time.Hour)
+	full := spec{id: "a", variant: "full", scheme: "full-rank", steps: 200, wallNanos: 300e6, began: began}.write(t, root)
+	other := spec{id: "b", variant: "cola", scheme: "btp", steps: 200, wallNanos: 150e6, began: began.Add(20 * time.Second)}.write(t, root)
+	for _, dir := range []string{full, other} {
+		late := began.Add(10 * time.Minute)
+		ok(t, os.Chtimes(filepath.Join(dir, "run.json"), late, late))
+	}
+	got, err := Compare([]string{full}, Options{})
+	ok(t, err)
+	if o := got.Rows[0].Overlapped; len(o) != 1 || o[0] != "b" {
+		t.Errorf("beside it ran %v", o)
+	}
+}
+
 // What is broken off leaves a cache that works.
 func TestCacheIsBrokenOff(t *testing.T) {
 	dirs := three(t, t.TempDir())

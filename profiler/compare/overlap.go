@@ -108,6 +108,10 @@ func others(ctx context.Context, store string, given map[string]bool, runs []*lo
 	if err != nil {
 		return fmt.Errorf("look for runs beside those compared: %w", err)
 	}
+	lives := make([]span, 0, 2*len(runs))
+	for _, r := range runs {
+		lives = append(lives, r.lives()...)
+	}
 	for _, e := range entries {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -117,7 +121,7 @@ func others(ctx context.Context, store string, given map[string]bool, runs []*lo
 			continue
 		}
 		maybe, ok := lifetime(dir)
-		if !ok || !slices.ContainsFunc(runs, func(r *loaded) bool { return maybe.shared(span{r.m.from, r.m.to}) > 0 }) {
+		if !ok || !slices.ContainsFunc(lives, func(s span) bool { return maybe.shared(s) > 0 }) {
 			continue
 		}
 		run, at, ok := look(ctx, dir)
@@ -131,6 +135,16 @@ func others(ctx context.Context, store string, given map[string]bool, runs []*lo
 		}
 	}
 	return ctx.Err()
+}
+
+// lives is when the run ran by the clock of its hosts, and by that of its store, which others' lifetimes go by: they may be minutes
+// apart.
+func (l *loaded) lives() []span {
+	out := []span{{l.m.from, l.m.to}}
+	if files, ok := lifetime(l.run.Dir); ok && l.m.from > 0 {
+		out = append(out, files)
+	}
+	return out
 }
 
 // lifetime is from the writing of run.json to that of result.json, or till now.

@@ -27,6 +27,7 @@ type Column struct {
 	WallMin, WallMax, WallMean    float64
 	LossMin, LossMax, LossMean    float64
 	NonFinite                     int64 // first step whose loss or gradient norm was no number; Unknown: none
+	NonFinites                    int   // how many such steps there are
 	wallSum, lossSum              float64
 	wallCount, lossCount, samples int
 }

@@ -23,6 +23,9 @@ func (c *Column) add(p Point, sampled bool) {
 	if sampled {
 		c.samples++
 	}
+	if p.NonFinite {
+		c.NonFinites++
+	}
 	if p.NonFinite && (c.NonFinite < 0 || p.Step < c.NonFinite) {
 		c.NonFinite = p.Step
 	}
@@ -50,7 +53,7 @@ func (c *Column) merge(o *Column) {
 		c.NonFinite = o.NonFinite
 	}
 	c.First, c.Last = min(c.First, o.First), max(c.Last, o.Last)
-	c.Count, c.samples = c.Count+o.Count, c.samples+o.samples
+	c.Count, c.samples, c.NonFinites = c.Count+o.Count, c.samples+o.samples, c.NonFinites+o.NonFinites
 	c.WallMin, c.WallMax = least(c.WallMin, o.WallMin), most(c.WallMax, o.WallMax)
 	c.LossMin, c.LossMax = least(c.LossMin, o.LossMin), most(c.LossMax, o.LossMax)
 	c.wallSum, c.lossSum = c.wallSum+o.wallSum, c.lossSum+o.lossSum

@@ -290,5 +290,8 @@ func TestSeriesKeepsTheFirstStepThatIsNoNumber(t *testing.T) {
 		if c[0].NonFinite != 4 || c[1].NonFinite != 6 || s.Columns(0, 3, 1)[0].NonFinite != Unknown {
 			t.Errorf("rolled %v: %d and %d", rolled, c[0].NonFinite, c[1].NonFinite)
 		}
+		if c[0].NonFinites != 1 || c[1].NonFinites != 1 || s.Columns(0, 9, 1)[0].NonFinites != 2 {
+			t.Errorf("rolled %v: so many: %d and %d", rolled, c[0].NonFinites, c[1].NonFinites)
+		}
 	}
 }

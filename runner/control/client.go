@@ -191,9 +191,6 @@ func (c *Client) Mention(m Message) {
 	}
 }
 
-// Offset is how far the leader's clock is ahead of this host's.
-func (c *Client) Offset() Offset { return c.clock.offset() }
-
 // Close says goodbye, for a short while, and frees everything.
 func (c *Client) Close() {
 	c.mu.Lock()

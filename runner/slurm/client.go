@@ -60,6 +60,32 @@ type RejectedError struct{ Message string }
 
 func (e *RejectedError) Error() string { return "Slurm refuses the job: " + e.Message }
 
+// advices say what to do about what sbatch says, by what is in that, in lower case. The first that fits counts.
+var advices = []struct{ said, advice string }{
+	{"violates", "ask for less, or wait until jobs of yours have ended: `squeue --me` lists them, `sacctmgr show qos` what is allowed"},
+	{"account", "name an account and a partition that go together with --account and --partition: `sacctmgr show assoc user=$USER` lists yours"},
+	{"partition", "name another one with --partition: `sinfo -s` lists them"},
+	{"qos", "name another one with --qos: `sacctmgr show qos` lists them"},
+	{"time limit", "ask for less with --time: `sinfo -s` lists the limits of partitions"},
+	{"feature", "name another one with --constraint: `sinfo -o '%N %f'` lists what nodes have"},
+	{"generic resource", "ask for other GPUs with --gpus-per-node: `sinfo -o '%N %G'` lists what nodes have"},
+	{"memory", "take more nodes with --nodes, or less memory: `sinfo -N -l` lists what nodes have"},
+	{"node", "ask for other --nodes, or for fewer ranks on each: `sinfo -N -l` lists what there is"},
+	{"cpu", "take more nodes with --nodes, or fewer ranks: `sinfo -N -l` lists what there is"},
+	{"limit", "ask for less, or wait until jobs of yours have ended: `squeue --me` lists them"},
+}
+
+// Advice says what its user can do about a refusal.
+func (e *RejectedError) Advice() string {
+	said := strings.ToLower(e.Message)
+	for _, a := range advices {
+		if strings.Contains(said, a.said) {
+			return a.advice
+		}
+	}
+	return "change what it names, and launch it again"
+}
+
 // toolError is a tool's failure that is neither of the above.
 type toolError struct {
 	tool, message string

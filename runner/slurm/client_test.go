@@ -113,6 +113,7 @@ func TestPast(t *testing.T) {
 		"accounting": {gone, "echo '2311|TIMEOUT|0:0|a|b|c|gpu|ann|1|n1'", Timeout, false},
 		"forgotten":  {gone, "echo 'Slurm accounting storage is disabled' >&2; exit 1", "", true},
 		"no sacct":   {gone, "", "", true},
+		"runaway":    {gone, "echo '2311|RUNNING|0:0|a|b|Unknown|gpu|ann|1|n1'", "", true},
 	} {
 		scripts := map[string]string{"squeue": squeue, "scontrol": c.scontrol}
 		if c.sacct != "" {

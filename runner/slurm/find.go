@@ -62,7 +62,8 @@ func (c *Client) Past(ctx context.Context, r Ref) (Job, error) {
 	if !unknownJob(err) {
 		return Job{}, err
 	}
-	if j, ok := c.account(ctx, r); ok {
+	// What the controller knows no longer is over, even if accounting, which missed its end, has it running for ever.
+	if j, ok := c.account(ctx, r); ok && j.Over() {
 		return j, nil
 	}
 	return Job{Ref: r, Vanished: true}, nil

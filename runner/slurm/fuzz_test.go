@@ -51,6 +51,7 @@ func FuzzAnswers(f *testing.F) {
 	f.Fuzz(func(t *testing.T, out, word string) {
 		_, _ = parseAccount(out, word)
 		_, _ = ParseTaskFailure(out)
+		_, _ = ParseStepEnd(out)
 		_, _ = parseSubmitted(out)
 		_, _ = parseLimit(word)
 		_, _ = Words(word), parseState(word)

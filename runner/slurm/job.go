@@ -181,7 +181,7 @@ func (j Job) Ended(restarts int) Job {
 // Ending says in words how a job ended that is over. It makes a sentence with "its Slurm job 12" before it.
 func (j Job) Ending() string {
 	if j.Vanished {
-		return "vanished from the queue, and nothing says how it ended (accounting is off)"
+		return "vanished from the queue, and nothing says how it ended (accounting is off, or missed it)"
 	}
 	text := map[State]string{
 		Completed: "ended by itself", Cancelled: "was cancelled (scancel)", Timeout: "reached its time limit" + j.limitWords(),

@@ -144,6 +144,48 @@ func TestAccount(t *testing.T) {
 	}
 }
 
+func TestStepEnds(t *testing.T) {
+	for line, want := range map[string]StepEnd{
+		"srun: error: Task launch for StepId=38.0 failed on node node2: Communication connection failure\n": {Node: "node2", How: "Communication connection failure"},
+		"srun: error: Task launch for 38.0 failed on node gpu-7: Socket timed out on send/recv operation":   {Node: "gpu-7", How: "Socket timed out on send/recv operation"},
+		"srun: error: Node failure on node2":                         {Node: "node2"},
+		"srun: error: Aborting, io error and missing step on node 1": {Number: 2},
+		"srun: forcing job termination":                              {},
+	} {
+		if got, ok := ParseStepEnd(line); !ok || got != want {
+			t.Errorf("%q: %v %+v", line, ok, got)
+		}
+	}
+	for _, line := range []string{"", "srun: error: Application launch failed: Communication connection failure", "srun: error: node1: task 0: Killed",
+		"srun: Job step aborted: Waiting up to 7 seconds for job step to finish.", "node1: srun: forcing job termination"} {
+		if got, ok := ParseStepEnd(line); ok {
+			t.Errorf("%q: %+v", line, got)
+		}
+	}
+}
+
+// TestRecordedAccount reads what sacct said of jobs that ended in every way there is on the development cluster.
+func TestRecordedAccount(t *testing.T) {
+	said := fixture(t, "account-22.05.txt")
+	for id, want := range map[string]struct {
+		state State
+		phase Phase
+		nodes string
+		ended bool
+	}{
+		"1": {Failed, Over, "node1", true}, "5": {Completed, Over, "node[1-2]", true}, "8": {Cancelled, Over, "", true}, "9": {NodeFail, Over, "node[1-2]", true},
+		"2": {Running, Runs, "node1", false}, "10": {Timeout, Over, "node1", true}, "11": {Preempted, Over, "node1", true}, "12": {Pending, Waits, "", false},
+	} {
+		j, ok := parseAccount(said, id)
+		if !ok || j.State != want.state || j.State.Phase() != want.phase || j.Nodes != want.nodes || j.End.IsZero() == want.ended || j.User != "dev" || j.Submitted.IsZero() {
+			t.Errorf("job %s: %v %+v, want %+v", id, ok, j, want)
+		}
+	}
+	if j, _ := parseAccount(said, "1"); j.Exit != (Exit{Code: 3, Known: true}) || j.End.Sub(j.Start) != time.Second {
+		t.Errorf("%+v", j)
+	}
+}
+
 func TestLimits(t *testing.T) {
 	for text, want := range map[string]time.Duration{
 		"30:00": 30 * time.Minute, "2:00": 2 * time.Minute, "00:05:00": 5 * time.Minute, "1-02:03:04": 26*time.Hour + 3*time.Minute + 4*time.Second, "7-00:00:00": 7 * 24 * time.Hour,

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -107,10 +108,7 @@ const (
 // ControlFolder makes a private folder for the sockets of shared connections, where a name of theirs fits, and removes what
 // killed processes of this user have left. Where none can be made nothing is shared: folder is empty.
 func ControlFolder() (folder string, remove func() error) {
-	for _, parent := range []string{os.Getenv("XDG_RUNTIME_DIR"), os.TempDir(), "/tmp"} {
-		if !filepath.IsAbs(parent) {
-			continue
-		}
+	for _, parent := range controlParents() {
 		tidyControl(parent)
 		dir, err := os.MkdirTemp(parent, controlPrefix+strconv.Itoa(os.Getpid())+"-")
 		if err != nil {
@@ -124,13 +122,38 @@ func ControlFolder() (folder string, remove func() error) {
 	return "", func() error { return nil }
 }
 
+// controlParents are where such a folder may lie.
+func controlParents() (parents []string) {
+	for _, p := range []string{os.Getenv("XDG_RUNTIME_DIR"), os.TempDir(), "/tmp"} {
+		if p = filepath.Clean(p); filepath.IsAbs(p) && !slices.Contains(parents, p) {
+			parents = append(parents, p)
+		}
+	}
+	return parents
+}
+
+// Left are the folders of sockets that killed processes of this user have left.
+func Left() (dirs []string) {
+	for _, parent := range controlParents() {
+		dirs = append(dirs, leftIn(parent)...)
+	}
+	return dirs
+}
+
 // tidyControl is no one's errand: what fails is tried again another time.
 func tidyControl(parent string) {
-	left, err := filepath.Glob(filepath.Join(parent, controlPrefix+"*"))
-	if err != nil {
-		return
+	for _, dir := range leftIn(parent) {
+		_ = os.RemoveAll(dir)
 	}
-	for _, dir := range left {
+}
+
+// leftIn is Left of one parent.
+func leftIn(parent string) (left []string) {
+	dirs, err := filepath.Glob(filepath.Join(parent, controlPrefix+"*"))
+	if err != nil {
+		return nil
+	}
+	for _, dir := range dirs {
 		st, err := os.Lstat(dir)
 		if err != nil || !st.IsDir() || time.Since(st.ModTime()) < controlStale {
 			continue
@@ -143,7 +166,8 @@ func tidyControl(parent string) {
 			continue
 		}
 		if sys, ok := st.Sys().(*syscall.Stat_t); ok && int(sys.Uid) == os.Geteuid() && !answers(dir) {
-			_ = os.RemoveAll(dir)
+			left = append(left, dir)
 		}
 	}
+	return left
 }

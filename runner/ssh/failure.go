@@ -23,6 +23,7 @@ const (
 	NoHome                   // nowhere to put files on the host
 	NoRoom                   // a file could not be written on the host
 	NotRunnable              // the program cannot be executed on the host
+	BadSetup                 // a line of the configuration failed that prepares the shell there
 )
 
 // Error is a failure with a host.
@@ -64,6 +65,8 @@ func (e *Error) Error() string {
 		return with(fmt.Sprintf("host %s cannot keep this program's files: free some space there, or set XDG_CACHE_HOME in the environment that ssh gives", h))
 	case NotRunnable:
 		return with(fmt.Sprintf("host %s cannot execute this program: is the file system that it lies on mounted noexec, or is the machine of another kind", h))
+	case BadSetup:
+		return fmt.Sprintf("host %s: %s", h, text)
 	}
 	return with(fmt.Sprintf("host %s: what ssh was to do failed", h))
 }
@@ -135,5 +138,5 @@ func plain(line string) string {
 
 // Mistaken reports whether the user has named what there is not, as opposed to a host that does not answer now.
 func (e *Error) Mistaken() bool {
-	return e.Kind == Unresolved && !strings.Contains(e.Text, "Temporary failure")
+	return e.Kind == BadSetup || e.Kind == Unresolved && !strings.Contains(e.Text, "Temporary failure")
 }

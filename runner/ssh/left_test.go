@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -42,6 +43,10 @@ func TestTidyControl(t *testing.T) {
 		if err := os.Chtimes(dir, old, old); err != nil {
 			t.Fatal(err)
 		}
+	}
+	t.Setenv("XDG_RUNTIME_DIR", parent)
+	if dirs := Left(); !slices.Contains(dirs, left) || slices.Contains(dirs, own) || slices.Contains(dirs, young) || slices.Contains(dirs, used) {
+		t.Errorf("left are %v", dirs)
 	}
 	tidyControl(parent)
 	for dir, want := range map[string]bool{left: false, own: true, young: true, used: true} {

@@ -32,6 +32,7 @@ const cache = `cache="${XDG_CACHE_HOME:-}"; case "$cache" in /*) ;; *) case "${H
 
 // Exit codes of our scripts.
 const (
+	codeSetup   = 9 // of the user's configuration
 	codeNoHome  = 10
 	codeFolder  = 11 // cannot be made
 	codeWrite   = 12
@@ -60,8 +61,11 @@ var put = Script{ends: true, text: `IFS= read -r sum; umask 077; ` + cache +
 	`find "$cache/bin" -mindepth 2 -maxdepth 2 -name boost-tui -atime +30 -mtime +30 -exec rm -f {} + 2>/dev/null; ` +
 	`printf "program %s\n" "$cache/bin/$sum/boost-tui"`}
 
+// setupFailed begins what a host says whose setup failed.
+const setupFailed = "the setup of the configuration failed at: "
+
 // start becomes a role of this program. Parameters: the program's path, the role, and how many lines of the user's own
 // configuration prepare the shell; those lines come next. What follows is the role's own.
 var start = Script{text: `IFS= read -r bin; IFS= read -r role; IFS= read -r n; ` +
-	`while [ "$n" -gt 0 ]; do IFS= read -r line; n=$((n-1)); eval "$line" </dev/null >&2 || { printf "the setup of the configuration failed at: %s\n" "$line" >&2; exit 9; }; done; ` +
+	`while [ "$n" -gt 0 ]; do IFS= read -r line; n=$((n-1)); eval "$line" </dev/null >&2 || { printf "` + setupFailed + `%s\n" "$line" >&2; exit 9; }; done; ` +
 	`exec "$bin" "$role"`}

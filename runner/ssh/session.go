@@ -179,6 +179,8 @@ func (x *Session) Failure(began bool) error {
 	switch code := exit.ExitCode(); {
 	case !began && (code == notFound || code == notExecutable):
 		return &Error{x.host, NotRunnable, text}
+	case !began && code == codeSetup && strings.Contains(text, setupFailed):
+		return &Error{x.host, BadSetup, text}
 	case code == connection || code < 0: // or a program there that was killed: from here it is the same
 		return &Error{x.host, Lost, text}
 	default:

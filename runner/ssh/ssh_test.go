@@ -128,6 +128,21 @@ func TestWhatSSHSaysIsUnderstood(t *testing.T) {
 	}
 }
 
+// A setup of the user's own that fails on a host is told as that, and mends itself no more than it does here.
+func TestSetupThatFails(t *testing.T) {
+	x := &Session{host: "x", msgs: &tail{data: []byte("sh: module: not found\n" + setupFailed + "module load x\n")}}
+	x.err = exec.Command("sh", "-c", "exit 9").Run()
+	err := x.Failure(false)
+	var e *Error
+	if !errors.As(err, &e) || !e.Mistaken() || e.Passing() || err.Error() != "host x: "+setupFailed+"module load x" {
+		t.Error(err)
+	}
+	x.msgs = &tail{data: []byte("something else\n")}
+	if err := x.Failure(false); !errors.As(err, &e) || e.Mistaken() {
+		t.Error(err)
+	}
+}
+
 func TestOldClients(t *testing.T) {
 	for text, want := range map[string]bool{
 		"OpenSSH_7.4p1, OpenSSL 1.0.2k-fips  26 Jan 2017\n": true, "OpenSSH_6.6.1p1 Ubuntu-2ubuntu2.13": true, "OpenSSH_7.6p1": false,

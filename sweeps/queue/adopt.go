@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"time"
 
 	"boost-tui/runner"
 	"boost-tui/sweeps"
@@ -72,7 +73,9 @@ func (e *engine) adopt(p *sweeps.PointState, last sweeps.Attempt, run string) er
 	if err := e.hold.Adopt(p.ID, last.N, run); err != nil {
 		return e.stopUnlessLost(err)
 	}
-	a.e, a.began, a.need = in.Run.Experiment, in.Run.Created, needOf(in.Run.Predicted, in.Run.World())
+	now := time.Now()
+	a.e, a.created, a.need = in.Run.Experiment, in.Run.Created, needOf(in.Run.Predicted, in.Run.World())
+	a.began = now.Add(-max(0, in.Clock(now).Sub(a.created)))
 	a.steps = followSteps(in.Dir)
 	e.waitFor(a, func(ctx context.Context) (runner.Info, error) { return runner.Await(ctx, e.o.Runs, run) })
 	e.tell(Event{Kind: Adopted, Point: p.ID, Label: p.Label, Run: run})

@@ -20,10 +20,11 @@ type attempt struct {
 	n       int
 	run     string
 	e       experiment.Experiment
-	began   time.Time
-	need    int64 // bytes of memory, all ranks; 0: unknown
-	asked   bool  // it was told to end
-	crowded bool  // others of this sweep ran meanwhile: its step times say nothing
+	began   time.Time // by the clock of this program
+	created time.Time // the run, by the clock of its store
+	need    int64     // bytes of memory, all ranks; 0: unknown
+	asked   bool      // it was told to end
+	crowded bool      // others of this sweep ran meanwhile: its step times say nothing
 	steps   *steps
 }
 
@@ -134,8 +135,8 @@ func outcome(a *attempt, in runner.Info, gone bool) sweeps.Attempt {
 		out.State, out.Cause, out.Ended = string(runner.Cancelled), "its run was deleted", time.Time{}
 		return out
 	}
-	if r := in.Result; r != nil && r.Ended.After(r.Started) && in.HadRanks() {
-		out.Seconds = r.Ended.Sub(r.Started).Seconds()
+	if took, why := in.Took(runner.FileNow(in.Dir, time.Now())); why == "" && in.Result != nil && in.HadRanks() {
+		out.Seconds = took.Seconds()
 	}
 	switch rule, stopped := ruleOf(in.Cause); {
 	case in.State == runner.Finished:

@@ -19,7 +19,7 @@ func (e *engine) disturbed(a *attempt) bool {
 		case in.ID == a.run:
 		case in.State == runner.Running:
 			return true
-		case in.Result != nil && in.HadRanks() && in.Result.Ended.After(a.began):
+		case in.Result != nil && in.HadRanks() && in.Result.Ended.After(a.created):
 			return true
 		}
 	}

@@ -123,7 +123,7 @@ func (e *engine) launch(ctx context.Context, p *sweeps.PointState, pr *preparati
 	if err != nil {
 		return e.unlaunched(ctx, p, n, err)
 	}
-	a := &attempt{point: p, n: n, run: h.Run.ID, e: pr.e, began: h.Run.Created, need: needOf(h.Run.Predicted, h.Run.World()), steps: followSteps(h.Dir)}
+	a := &attempt{point: p, n: n, run: h.Run.ID, e: pr.e, began: time.Now(), created: h.Run.Created, need: needOf(h.Run.Predicted, h.Run.World()), steps: followSteps(h.Dir)}
 	e.waitFor(a, h.Wait)
 	e.tell(Event{Kind: Started, Point: p.ID, Label: p.Label, Run: a.run})
 	if err := e.hold.Began(p.ID, n, a.run); err != nil {
@@ -136,7 +136,11 @@ func (e *engine) launch(ctx context.Context, p *sweeps.PointState, pr *preparati
 func (e *engine) unlaunched(ctx context.Context, p *sweeps.PointState, n int, failed error) error {
 	out := sweeps.Attempt{N: n, State: string(runner.Lost), Cause: failed.Error(), Again: true}
 	var start *runner.StartError
-	if errors.As(failed, &start) {
+	switch started := errors.As(failed, &start); {
+	case !started && errors.Is(failed, runner.ErrRefused): // another point may ask for less
+		out.State, out.Again = string(runner.Failed), false
+		return e.end(p, out)
+	case started:
 		in, err := runner.Settle(e.work, e.o.Runs, start.ID)
 		if err == nil && !in.State.Over() { // it started after all
 			return e.adopt(p, sweeps.Attempt{N: n, Begun: time.Now()}, start.ID)

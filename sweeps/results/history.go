@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"runtime"
+	"time"
 
 	"boost-tui/experiment"
 	"boost-tui/profiler/compare"
@@ -39,8 +40,8 @@ func ReadHistory(ctx context.Context, runs *runner.Store) History {
 		if e.Train.Resume != "" && e.Train.Resume != "none" { // its steps began elsewhere
 			continue
 		}
-		p := pace{experiment: e, flops: in.Run.Predicted.FLOPs * float64(s.Steps), ranks: in.Run.World(),
-			seconds: in.Result.Ended.Sub(in.Result.Started).Seconds()}
+		took, _ := in.Took(in.Clock(time.Now())) // 0: nobody knows
+		p := pace{experiment: e, flops: in.Run.Predicted.FLOPs * float64(s.Steps), ranks: in.Run.World(), seconds: took.Seconds()}
 		if p.seconds > 0 && p.experiment.Step.Device != experiment.DeviceAuto {
 			h.runs = append(h.runs, p)
 		}

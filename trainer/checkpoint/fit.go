@@ -25,6 +25,9 @@ const (
 // fixed are the keys that a run and what it resumes must have in common, with why. Everything else may differ: how ranks share the
 // work, batches, the schedule, the data.
 var fixed = []struct{ keys, why string }{
+	// Other keys follow from these, and say themselves already in a checkpoint's experiment, so that another value would name
+	// what nothing of the run is.
+	{"size rank", "the model stays as it is"},
 	{Shape, "the model's shape stays as it is"},
 	{"variant " + Form + " " + Function, "the model's function stays as it is"},
 	{"loro-every loro-refresh relora-every relora-keep-step", "the moments were counted in other cycles"},
@@ -40,12 +43,11 @@ func Fits(m *Manifest, e experiment.Experiment) error {
 			reasons = append(reasons, fmt.Sprintf("%s (%s)", strings.Join(differ, ", "), f.why))
 		}
 	}
-	last := e.Train.Steps
-	if e.Train.StopAfter > 0 {
-		last = min(last, e.Train.StopAfter)
-	}
-	if m.Step >= last {
+	switch last, stop := e.Train.Steps, e.Train.StopAfter; {
+	case m.Step >= last:
 		reasons = append(reasons, fmt.Sprintf("the checkpoint is of step %d, and the run would end after step %d: raise steps", m.Step, last))
+	case stop > 0 && m.Step >= stop:
+		reasons = append(reasons, fmt.Sprintf("the checkpoint is of step %d, and stop-after would end the run after step %d: raise stop-after, or leave it out", m.Step, stop))
 	}
 	if len(reasons) > 0 {
 		return &MisfitError{reasons}

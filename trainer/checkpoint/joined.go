@@ -63,7 +63,7 @@ func parts(folder string) ([]int, error) {
 }
 
 // Join makes the checkpoint of a step of the parts of all hosts, which lie in one folder (HostPart), and keeps the last k. It is fs.ErrNotExist
-// as long as some are missing.
+// as long as some are missing. After another error, as of a disk that is full, the parts are there as before, and it can be tried again.
 func Join(runDir string, world, step, k int) error {
 	part := HostPart(runDir, step)
 	data, err := regular.ReadFile(filepath.Join(part, protocol.CheckpointDraft), maxManifest)
@@ -74,21 +74,39 @@ func Join(runDir string, world, step, k int) error {
 	if err := json.Unmarshal(data, &m); err != nil || m.Step != step {
 		return fmt.Errorf("checkpoint: what rank 0 says of step %d is damaged", step)
 	}
-	for rank := range world {
-		if err := arrived(part, rank); err != nil {
-			return err
-		}
+	if _, err := os.Lstat(Dir(runDir, step)); err == nil { // whoever sent the parts had not heard that it is there
+		return errors.Join(os.RemoveAll(part), Keep(runDir, k))
 	}
-	if err := os.Remove(filepath.Join(part, protocol.CheckpointDraft)); err != nil {
-		return fmt.Errorf("checkpoint: %w", err)
+	if err := allArrived(part, world); err != nil {
+		return err
 	}
 	if err := os.Rename(part, aside(runDir, step)); err != nil {
 		return fmt.Errorf("checkpoint: %w", err)
 	}
 	if _, err := Commit(runDir, world, &m); err != nil {
-		return errors.Join(err, Drop(runDir, step))
+		return errors.Join(err, giveBack(runDir, world, step))
 	}
+	// It says nothing that the manifest does not; what is left of it harms nobody.
+	_ = os.Remove(filepath.Join(Dir(runDir, step), protocol.CheckpointDraft))
 	return Keep(runDir, k)
+}
+
+// giveBack makes parts again of a checkpoint that did not come to be, or drops it where they are parts no more.
+func giveBack(runDir string, world, step int) error {
+	if allArrived(aside(runDir, step), world) == nil && os.Rename(aside(runDir, step), HostPart(runDir, step)) == nil {
+		return nil
+	}
+	return Drop(runDir, step)
+}
+
+// allArrived is fs.ErrNotExist where the share of a rank is not all there.
+func allArrived(part string, world int) error {
+	for rank := range world {
+		if err := arrived(part, rank); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // arrived reports whether the share of a rank is all there: fs.ErrNotExist when it is not.

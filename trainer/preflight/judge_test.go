@@ -116,3 +116,11 @@ func TestVerdicts(t *testing.T) {
 		})
 	}
 }
+
+func TestDuration(t *testing.T) {
+	for s, want := range map[float64]string{299.9996: "5 min 00 s", 61: "1 min 01 s", 3599.6: "60 min 00 s", 2.5: "2.5 s", 0.0199: "19.9 ms", 4.25e-7: "0.425 µs"} {
+		if got := duration(s); got != want {
+			t.Errorf("%v s is %q, want %q", s, got, want)
+		}
+	}
+}

@@ -205,7 +205,8 @@ func bandwidth(v float64) string { return si(v, "B/s") }
 func duration(s float64) string {
 	switch a := math.Abs(s); {
 	case a >= 60:
-		return fmt.Sprintf("%.0f min %02.0f s", math.Floor(s/60), math.Mod(s, 60))
+		whole := math.Round(s)
+		return fmt.Sprintf("%.0f min %02.0f s", math.Trunc(whole/60), math.Mod(whole, 60))
 	case a >= 1:
 		return fmt.Sprintf("%.3g s", s)
 	case a >= 1e-3:

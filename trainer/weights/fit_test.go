@@ -13,7 +13,7 @@ import (
 )
 
 // foreign writes a LLaMA of zeros with more tensors than it has, and opens it.
-func foreign(t *testing.T, e experiment.Experiment, more map[string][]float32, config string) Source {
+func foreign(t testing.TB, e experiment.Experiment, more map[string][]float32, config string) Source {
 	t.Helper()
 	arrays, body := map[string]checkpoint.Array{}, []byte{}
 	add := func(name string, shape []int64, values []float32) {
@@ -54,7 +54,7 @@ func foreign(t *testing.T, e experiment.Experiment, more map[string][]float32, c
 	return s
 }
 
-func experimentOf(t *testing.T, set map[string]string) experiment.Experiment {
+func experimentOf(t testing.TB, set map[string]string) experiment.Experiment {
 	t.Helper()
 	e := experiment.Default()
 	for k, v := range map[string]string{"variant": "full", "d": "16", "layers": "2", "heads": "2", "ff": "24", "vocab": "32"} {

@@ -134,7 +134,7 @@ func (m *Model) going() (running, pending int) {
 // moving reports whether runs may change by themselves.
 func (m *Model) moving() bool {
 	running, pending := m.going()
-	return running+pending > 0
+	return running+pending > 0 || len(m.runs.Back) > 0
 }
 
 // Theme is the theme in use.

@@ -22,6 +22,7 @@ const (
 type listing struct {
 	infos     []runner.Info
 	errs      []error
+	back      map[string]string
 	stamp     int64
 	unchanged bool
 }
@@ -29,7 +30,7 @@ type listing struct {
 // readRuns lists the store in a Cmd. When nothing is running and the folder
 // has not changed since, it looks at the folder's stamp only.
 func (m *Model) readRuns() tea.Cmd {
-	stamp, store, changed := m.stamp, m.env.Store, m.opts.RootChanged
+	stamp, store, changed, asks := m.stamp, m.env.Store, m.opts.RootChanged, m.env.ComesBack
 	must := !m.listed || m.moving() || changed == nil
 	return feed.Read(m.poll.Source, m.poll.Gen(), func(time.Time) (listing, bool, error) {
 		l := listing{stamp: stamp}
@@ -43,8 +44,22 @@ func (m *Model) readRuns() tea.Cmd {
 		ctx, cancel := context.WithTimeout(context.Background(), listDeadline)
 		defer cancel()
 		l.infos, l.errs = store.List(ctx)
+		l.back = comingBack(l.infos, asks)
 		return l, false, nil
 	})
+}
+
+// comingBack asks what runs that are over wait for to go on as another one.
+func comingBack(infos []runner.Info, ask func(runner.Info) string) map[string]string {
+	back := map[string]string{}
+	for i := range infos {
+		if in := &infos[i]; ask != nil && in.State.Over() && in.Run.Experiment.Where.MaxRestarts > 0 {
+			if words := ask(*in); words != "" {
+				back[in.ID] = words
+			}
+		}
+	}
+	return back
 }
 
 // pollRuns keeps the list fresh. mine is false for messages of others.
@@ -67,7 +82,7 @@ func (m *Model) pollRuns(in tea.Msg) (cmd tea.Cmd, mine bool) {
 		m.stamp = in.Value.stamp
 		if !in.Value.unchanged {
 			m.listed = true
-			m.runs = msg.Runs{Infos: in.Value.infos, Errs: in.Value.errs, At: m.env.Now()}
+			m.runs = msg.Runs{Infos: in.Value.infos, Errs: in.Value.errs, Back: in.Value.back, At: m.env.Now()}
 			cmds = append(cmds, m.all(m.runs))
 		}
 		wait := pollIdle

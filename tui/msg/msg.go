@@ -89,6 +89,7 @@ func Send(m tea.Msg) tea.Cmd { return func() tea.Msg { return m } }
 type Runs struct {
 	Infos []runner.Info
 	Errs  []error
+	Back  map[string]string // what runs that are over wait for to go on as another one, by their IDs
 	At    time.Time
 }
 

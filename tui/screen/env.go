@@ -9,6 +9,7 @@ import (
 	"boost-tui/profiler/compare"
 	"boost-tui/runner"
 	"boost-tui/runner/protocol"
+	"boost-tui/runner/slurm"
 	"boost-tui/tui/theme"
 )
 
@@ -65,6 +66,10 @@ type Env struct {
 	Machine func(experiment.Experiment) planner.Machine
 	// CheckPlace says why no run can be started at a place; it reads files. nil: nobody looks.
 	CheckPlace func(experiment.Where) error
+	// Hosts are the machines that a value of the key hosts names; it reads a file of hosts. nil: lists alone are understood.
+	Hosts func(value string) ([]string, error)
+	// Partitions lists Slurm's, as far as it says; it may wait for that. nil: nobody asks.
+	Partitions func() ([]slurm.Partition, error)
 	// Start looks at what a resolved experiment's weights start from, where they are not drawn; it reads files. nil: nobody looks.
 	Start func(experiment.Experiment) Start
 	// Setups are the names of the setups in the user's own configuration; nil: there are none.
@@ -74,6 +79,9 @@ type Env struct {
 	Script func(experiment.Experiment) (script []byte, command []string, err error)
 	// Job describes the job of a run that is not over; it may wait for Slurm. nil, or a nil answer: there is none.
 	Job func(runner.Info) *runner.JobView
+	// ComesBack says what a run that is over waits for to go on as another one; empty: it does not. It may wait for Slurm; nil: nobody
+	// asks.
+	ComesBack func(runner.Info) string
 	// Preflight starts a detached look at the machines that a resolved experiment would run on and returns the ID of its run;
 	// nil: there is none. ReadPreflight reads what it found from the run's directory.
 	Preflight     func(ctx context.Context, e experiment.Experiment) (id string, err error)

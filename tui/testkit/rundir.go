@@ -65,7 +65,7 @@ func (r RunDir) Write(t testing.TB, root string) runner.Info {
 	must(t, os.MkdirAll(in.Dir, 0o755))
 	if r.State.Over() {
 		in.Ended = r.End
-		in.Result = &runner.Result{Schema: runner.Schema, State: r.State, Cause: r.Cause, Started: in.Run.Created, Ended: r.End, Lost: r.Lost}
+		in.Result = &runner.Result{Schema: runner.Schema, State: r.State, Cause: r.Cause, Started: in.Run.Created.Add(time.Microsecond), Ended: r.End, Lost: r.Lost}
 		for i := range r.Ranks {
 			exit := runner.RankExit{Rank: i}
 			if r.State == runner.Failed && i == r.Slow {

@@ -58,10 +58,22 @@ func (m *Model) loss(r *profile.Row) string {
 	if r.LossLast == nil {
 		return format.Unknown
 	}
+	text := chart.Value(*r.LossLast)
 	if !r.LossMatches {
-		return m.env.Theme.Glyphs.Differs + chart.Value(*r.LossLast)
+		text = m.env.Theme.Glyphs.Differs + text
 	}
-	return chart.Value(*r.LossLast)
+	if r.StepsLeftOut > 0 { // not all of its steps led there
+		text = m.env.Theme.Glyphs.Warn + text
+	}
+	return text
+}
+
+// leftOut says how many updates of a run were left out; empty: none.
+func leftOut(r *profile.Row) string {
+	if r.StepsLeftOut == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d: loss or gradient norm was not finite", r.StepsLeftOut, r.Steps)
 }
 
 func speedupCI(s *profile.Speedup) string {

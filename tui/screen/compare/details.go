@@ -53,7 +53,7 @@ func (m *Model) figures(r *profile.Row) [][2]string {
 		}
 		return text
 	}
-	return [][2]string{{"run", layout.Clean(r.ID)}, {"variant", layout.Clean(r.Variant)}, {"scheme", r.SchemeText()}, {"tp", fmt.Sprint(r.TP)},
+	out := [][2]string{{"run", layout.Clean(r.ID)}, {"variant", layout.Clean(r.Variant)}, {"scheme", r.SchemeText()}, {"degrees", m.degrees(r)},
 		{"steps kept", fmt.Sprint(r.Kept)}, {"steps skipped", fmt.Sprint(r.Skipped)}, {"step median ms", format.Millis(number(r.StepTimeMedian))},
 		{"95 % interval ms", interval(r.CI, 1e3, 2)}, {"step mean ms", format.Millis(number(r.StepTimeMean))}, {"step p95 ms", format.Millis(number(r.StepTimeP95))},
 		{"mean tokens/s", tokens(r)}, {"vs " + m.refName(pick.Baseline), both(pick.Baseline)}, {"vs " + m.refName(pick.Vanilla), both(pick.Vanilla)},
@@ -61,6 +61,18 @@ func (m *Model) figures(r *profile.Row) [][2]string {
 		{"memory ms", format.Millis(p.Memory)}, {"idle ms", format.Millis(p.Idle)}, {"exposed comm", percent(exposedShare(r))},
 		{"all comm ms", format.Millis(p.Comm)}, {"  waiting ms", format.Millis(p.Wait)}, {"  transfer ms", format.Millis(p.Transfer)},
 		{"bytes/step", size(r.CommBytesPerStep)}, {"peak memory", size(r.PeakMemory)}, {"loss", m.loss(r)}}
+	if text := leftOut(r); text != "" {
+		out = append(out, [2]string{"updates left out", text})
+	}
+	return out
+}
+
+// degrees say how a run's ranks share the work.
+func (m *Model) degrees(r *profile.Row) string {
+	if in, ok := m.info(r.ID); ok {
+		return in.Run.Experiment.Parallel.Degrees()
+	}
+	return fmt.Sprintf("tp %d", r.TP)
 }
 
 // refName is how the reference of a role is called, or the role where there is

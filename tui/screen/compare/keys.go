@@ -74,7 +74,7 @@ func (m *Model) askAdd(string) tea.Cmd {
 			continue
 		}
 		e := in.Run.Experiment
-		note := fmt.Sprintf("%s %s tp%d  %s", e.Model.Variant, e.Parallel.Scheme, e.Parallel.TP, in.State)
+		note := fmt.Sprintf("%s %s %s  %s", e.Model.Variant, e.Parallel.Scheme, e.Parallel.Degrees(), in.State)
 		items = append(items, modal.Item{Label: layout.Clean(in.ID), Note: layout.Clean(note)})
 		ids = append(ids, in.ID)
 	}

@@ -80,9 +80,12 @@ func TestEmulatedLinkIsMarked(t *testing.T) {
 func TestAddRemoveReset(t *testing.T) {
 	extra := three(t)[2]
 	extra.ID = "20261129-110001-tiny-cola-btp-tp4-more"
+	if err := extra.Experiment.Set("dp", "2"); err != nil {
+		t.Fatal(err)
+	}
 	d, _ := start(t, 120, 36, append([]testkit.RunDir{extra}, three(t)...)...)
 	d.Press("a")
-	has(t, d.Text(), "Add a run", extra.ID)
+	has(t, d.Text(), "Add a run", extra.ID, "btp tp 4 dp 2")
 	d.Press("enter")
 	has(t, d.Text(), "#more", "4 runs")
 	d.Press("G", "x")
@@ -91,6 +94,16 @@ func TestAddRemoveReset(t *testing.T) {
 	}
 	d.Press("0")
 	has(t, d.Text(), "the latest comparable ones")
+}
+
+// Losses that not all steps led to are marked, and why stands among the figures.
+func TestUpdatesThatWereLeftOutAreMarked(t *testing.T) {
+	runs := three(t)
+	runs[2].NaN = runs[2].Steps - 2
+	d, store := start(t, 200, 50, runs...)
+	d.Send(compareAll(store))
+	d.Press("G", "enter")
+	has(t, d.Text(), "updates left out", "3 of")
 }
 
 func TestReferencesFollowTheCursor(t *testing.T) {

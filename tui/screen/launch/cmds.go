@@ -95,7 +95,7 @@ func (m *Model) askLaunch() tea.Cmd {
 		return msg.Send(msg.Toast{Level: msg.Warn, Text: "what it goes on from is still being looked at"})
 	}
 	e := m.draft.resolved
-	lines := []string{describe(e), format.Many(e.Train.Steps, "step") + ", " + placeText(e, m.env.Host), "", "It goes on when the UI or the terminal is closed."}
+	lines := []string{describe(e), format.Many(e.Train.Steps, "step") + ", " + placeText(e, m.draft.named, m.env.Host), "", "It goes on when the UI or the terminal is closed."}
 	if text := restartText(e.Where); text != "" {
 		lines = append(lines, text)
 	}

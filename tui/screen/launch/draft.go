@@ -7,23 +7,26 @@ import (
 
 	"boost-tui/experiment"
 	"boost-tui/runner"
+	"boost-tui/runner/slurm"
 	"boost-tui/tui/widget/form"
 )
 
 // draft is the experiment being made and everything that follows from it
 // without planning: the resolved values, the rules it breaks, the form.
 type draft struct {
-	set      experiment.Experiment // as the user says it; open values are open
-	resolved experiment.Experiment
-	machine  experiment.Machine
-	faults   []experiment.Violation
-	all      bool // every key in the form, not the main ones alone
-	aside    aside
-	place    []experiment.Violation // what stands against its place; it was asked aside
-	quick    bool                   // no ways out are looked for
-	setups   []string               // that the user's own configuration has
-	start    start
-	note     string // what the last change did beside what was asked; "" nothing
+	set        experiment.Experiment // as the user says it; open values are open
+	resolved   experiment.Experiment
+	machine    experiment.Machine
+	faults     []experiment.Violation
+	all        bool // every key in the form, not the main ones alone
+	aside      aside
+	place      []experiment.Violation // what stands against its place; it was asked aside
+	quick      bool                   // no ways out are looked for
+	setups     []string               // that the user's own configuration has
+	partitions []slurm.Partition      // that Slurm says there are
+	named      named                  // machines, by its key hosts
+	start      start
+	note       string // what the last change did beside what was asked; "" nothing
 }
 
 // mainKeys are the form's fields unless all are asked for, in order.
@@ -52,7 +55,8 @@ func (d *draft) settle() {
 	if d.quick {
 		validate = resolved.Broken
 	}
-	d.resolved, d.faults = resolved, append(validate(d.machine), placeFaults(resolved)...)
+	d.resolved, d.faults = resolved, append(validate(d.machine), placeFaults(resolved, d.named)...)
+	d.faults = append(d.faults, d.unknownPartition(resolved.Where)...)
 	if len(d.place) > 0 && d.place[0].Value == resolved.Where.Where && len(d.obstacles()) == 0 {
 		d.faults = append(d.faults, d.place...)
 	}

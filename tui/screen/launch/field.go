@@ -13,6 +13,9 @@ func (d *draft) field(k experiment.Key) form.Field {
 	if k.Name == "setup" && f.Value == "" && len(d.setups) > 0 {
 		f.Value = noSetup
 	}
+	if text := d.partitionNote(); k.Name == "partition" && text != "" {
+		f.Note = text
+	}
 	if k.Open && d.set.Get(k.Name) == "" {
 		f.Note = "(" + k.Default + ")"
 	}
@@ -97,6 +100,8 @@ func (d *draft) options(k experiment.Key) []string {
 		if len(d.setups) > 0 {
 			return append([]string{noSetup}, d.setups...)
 		}
+	case "partition":
+		return d.partitionNames()
 	case "max-restarts":
 		return []string{"0", "1", "2", "5"}
 	case "warmup":

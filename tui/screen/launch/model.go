@@ -38,6 +38,7 @@ type Model struct {
 	asking    bool            // a launch waits for the store to be read
 	machine   planner.Machine // of the draft's place
 	preflight preflight
+	queue     queue
 	visible   bool
 	scroll    int // of the lower pane
 }

@@ -7,6 +7,7 @@ import (
 	"boost-tui/tui/format"
 	"boost-tui/tui/layout"
 	"boost-tui/tui/msg"
+	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
 )
@@ -23,6 +24,24 @@ type placeChecked struct {
 	err   error
 	// setups are the names that the user's own configuration has.
 	setups []string
+	named  named
+}
+
+// named is how many machines a value of the key hosts names. Only a look at a file of hosts tells.
+type named struct {
+	value string
+	n     int // 0: nobody has looked, or none can be told
+}
+
+// of counts the machines of a place; 0: unknown.
+func (k named) of(w experiment.Where) int {
+	switch {
+	case k.value == w.Hosts && k.n > 0:
+		return k.n
+	case w.Hosts == "" || strings.Contains(w.Hosts, "/"):
+		return 0
+	}
+	return strings.Count(w.Hosts, ",") + 1
 }
 
 // readPlace asks about the draft's place: what its machines are, and whether runs can be started there at all.
@@ -33,16 +52,21 @@ func (m *Model) readPlace() tea.Cmd {
 		cmds = append(cmds, func() tea.Msg { return machineKnown{w, ask(resolved)} })
 	}
 	if check := m.env.CheckPlace; check != nil {
-		setups := m.env.Setups
+		setups, hosts := m.env.Setups, m.env.Hosts
 		cmds = append(cmds, func() tea.Msg {
 			out := placeChecked{where: w, err: check(w)}
 			if setups != nil {
 				out.setups, _ = setups() // what is wrong with them is what stands against the place
 			}
+			if hosts != nil && w.Where == experiment.WhereSSH && w.Hosts != "" {
+				if names, err := hosts(w.Hosts); err == nil { // else the check above says what is wrong with it
+					out.named = named{w.Hosts, len(names)}
+				}
+			}
 			return out
 		})
 	}
-	return tea.Batch(cmds...)
+	return tea.Batch(append(cmds, m.askPartitions())...)
 }
 
 // takeMachine keeps what the machines of the draft's place are.
@@ -62,7 +86,7 @@ func (m *Model) takePlace(in placeChecked) {
 	if in.where != m.draft.resolved.Where {
 		return
 	}
-	m.draft.setups, m.draft.place = in.setups, nil
+	m.draft.setups, m.draft.named, m.draft.place = in.setups, in.named, nil
 	if in.err != nil {
 		m.draft.place = []experiment.Violation{{Key: "where", Value: in.where.Where, Rule: "runs can be started there", Reason: firstLine(in.err.Error())}}
 	}

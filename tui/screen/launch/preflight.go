@@ -60,7 +60,7 @@ func (m *Model) confirmPreflight() tea.Cmd {
 		return msg.Send(msg.Toast{Level: msg.Bad, Text: "cannot run: " + faults[0].String()})
 	}
 	e := m.draft.resolved
-	lines := []string{placeText(e, m.env.Host), "", "Clocks, program, memory, GPUs, the folder of the runs, products, all-reduce within and between nodes, and reference " +
+	lines := []string{placeText(e, m.draft.named, m.env.Host), "", "Clocks, program, memory, GPUs, the folder of the runs, products, all-reduce within and between nodes, and reference " +
 		"cases are looked at for about a minute, by the ranks of this configuration. Nothing is trained."}
 	if others, _, _ := m.besides(); len(others) > 0 {
 		lines = append(lines, "", "! other runs of this machine go on: what is measured beside them is too slow")

@@ -48,6 +48,8 @@ func (m *Model) Update(in tea.Msg) (tea.Cmd, bool) {
 		return m.takeStart(in), false
 	case placeChecked:
 		m.takePlace(in)
+	case partitionsHeard:
+		m.takePartitions(in)
 	case scriptRead:
 		return m.showScript(in), false
 	case preflightStarted:

@@ -83,7 +83,7 @@ const longValue = 200
 
 // placeFaults are what can be seen of a place without looking at it: what Slurm or ssh would stumble over. What only the
 // machines know is asked aside (see checked).
-func placeFaults(e experiment.Experiment) (out []experiment.Violation) {
+func placeFaults(e experiment.Experiment, known named) (out []experiment.Violation) {
 	w := e.Where
 	add := func(key, value, reason string, near ...string) {
 		value = layout.Cut(layout.Clean(value[:min(len(value), longValue)]), 40, "~")
@@ -110,7 +110,7 @@ func placeFaults(e experiment.Experiment) (out []experiment.Violation) {
 			add(key, v, "holds a blank")
 		}
 	}
-	if n := strings.Count(w.Hosts, ",") + 1; w.Where == experiment.WhereSSH && w.Nodes <= 1 && !strings.Contains(w.Hosts, "/") && n > e.World() {
+	if n := known.of(w); w.Where == experiment.WhereSSH && w.Nodes <= 1 && n > e.World() {
 		add("hosts", w.Hosts, fmt.Sprintf("names %d machines, and the run has %s (tp x pp x dp): name at most as many, or set nodes", n, format.Many(e.World(), "rank")))
 	}
 	if w.Where == experiment.WhereSlurm && w.Time != "" && !slurmTime(w.Time) {
@@ -146,7 +146,7 @@ func number(s string) bool {
 }
 
 // placeText says where ranks run, in a few words.
-func placeText(e experiment.Experiment, here string) string {
+func placeText(e experiment.Experiment, known named, here string) string {
 	w := e.Where
 	ranks := format.Many(e.World(), "rank")
 	text := ""
@@ -161,6 +161,9 @@ func placeText(e experiment.Experiment, here string) string {
 		text += ", for at most " + cmp.Or(w.Time, "what the partition allows")
 	case experiment.WhereSSH:
 		hosts := strings.ReplaceAll(w.Hosts, ",", ", ")
+		if n := known.of(w); n > 0 && n != strings.Count(w.Hosts, ",")+1 {
+			hosts = format.Many(n, "machine") + " of " + hosts
+		}
 		text = ranks + " by ssh on " + hosts
 		if w.Nodes > 1 {
 			text = ranks + " by ssh on " + format.Many(w.Nodes, "node") + " of " + hosts

@@ -14,6 +14,8 @@ import (
 	"boost-tui/planner"
 	"boost-tui/runner"
 	"boost-tui/runner/protocol"
+	"boost-tui/runner/slurm"
+	"boost-tui/runner/ssh"
 	"boost-tui/tui/app"
 	"boost-tui/tui/msg"
 	"boost-tui/tui/screen"
@@ -37,6 +39,78 @@ func TestMoreHostsThanRanksAreTold(t *testing.T) {
 	set(d, "hosts", "a,b,c")
 	if !strings.Contains(d.Text(), "names 3 machines, and the run has 1 rank") {
 		t.Errorf("it is not told:\n%s", d.Text())
+	}
+}
+
+// So are more machines than ranks that a file names, also one that is called like a machine; a comment is none.
+func TestMoreHostsInAFileThanRanksAreTold(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	if err := os.WriteFile("hosts", []byte("a\nb # the second\n\n# c\nd\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"hosts", filepath.Join(dir, "hosts")} {
+		env := testkit.Env(t, &testkit.Store{})
+		env.Hosts, env.CheckPlace = ssh.Hosts, func(experiment.Where) error { return nil }
+		d := testkit.NewDriver(t, 200, 50, app.Options{Env: env, Screens: testkit.One(launch.New())})
+		place(d, "ssh")
+		set(d, "hosts", name)
+		if !strings.Contains(d.Text(), "names 3 machines, and the run has 1 rank") {
+			t.Errorf("%s: it is not told:\n%s", name, d.Text())
+		}
+		set(d, "tp", "4")
+		if strings.Contains(d.Text(), "names 3 machines") {
+			t.Errorf("%s: four ranks are enough:\n%s", name, d.Text())
+		}
+		d.Press("L")
+		if !strings.Contains(d.Text(), "by ssh on 3 machines of") {
+			t.Errorf("%s: not asked about three machines:\n%s", name, d.Text())
+		}
+	}
+}
+
+// Where Slurm says which partitions there are, the field names them and they are picked with the arrows. One that is not among
+// them is warned of and taken all the same.
+func TestPartitionsAreNamed(t *testing.T) {
+	asked := 0
+	var failure error
+	d := start(t, 200, 50, &testkit.Store{}, func(env *screen.Env) {
+		env.CheckPlace = func(experiment.Where) error { return nil }
+		env.Partitions = func() ([]slurm.Partition, error) {
+			asked++
+			return []slurm.Partition{{Name: "long", Up: true, Limit: "7-00:00:00", Nodes: 12}, {Name: "debug", Default: true, Up: true, Limit: "30:00", Nodes: 4}}, failure
+		}
+	})
+	if asked != 0 {
+		t.Error("Slurm is asked about a run on this machine")
+	}
+	place(d, "slurm")
+	d.Advance(time.Second)
+	focus(d, "partition")
+	if text := d.Text(); asked != 1 || !strings.Contains(text, "long, debug (default)") {
+		t.Errorf("asked %d times:\n%s", asked, text)
+	}
+	d.Press("right")
+	d.Advance(time.Second)
+	if text := d.Text(); !strings.Contains(text, "default, at most 30:00, 4 nodes") {
+		t.Errorf("not picked:\n%s", text)
+	}
+	set(d, "partition", "hidden")
+	if text := d.Text(); asked != 1 || !strings.Contains(text, "is none that sinfo lists") {
+		t.Errorf("asked %d times:\n%s", asked, text)
+	}
+}
+
+// A cluster that gives no answer leaves the field as it was.
+func TestPartitionsThatNobodyNames(t *testing.T) {
+	d := start(t, 200, 50, &testkit.Store{}, func(env *screen.Env) {
+		env.CheckPlace = func(experiment.Where) error { return nil }
+		env.Partitions = func() ([]slurm.Partition, error) { return nil, errors.New("sinfo: no answer") }
+	})
+	place(d, "slurm")
+	set(d, "partition", "any")
+	if text := d.Text(); !strings.Contains(text, "any") || strings.Contains(text, "sinfo") {
+		t.Errorf("%s", text)
 	}
 }
 

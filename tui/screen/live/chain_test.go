@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -116,5 +117,24 @@ func TestAJobThatWaits(t *testing.T) {
 	for _, size := range goldenSizes {
 		d, _ := start(t, size[0], size[1], r)
 		testkit.Golden(t, "pending_"+sizeName(size), d.Text(), size[0], size[1])
+	}
+}
+
+// A run that waits to go on as another one says so.
+func TestARunThatComesBack(t *testing.T) {
+	r := across(t, 2)
+	r.State, r.Cause = runner.Failed, "host node2 was lost"
+	r.Experiment.Where.MaxRestarts = 2
+	store := &testkit.Store{Infos: []runner.Info{r.Write(t, t.TempDir())}}
+	env := testkit.Env(t, store)
+	back := "waits to go on as restart 1 of 2: Slurm job 42 \x1b[2Jwaits"
+	env.ComesBack = func(runner.Info) string { return back }
+	d := testkit.NewDriver(t, 120, 36, app.Options{Env: env, Screens: testkit.One(live.New())})
+	d.Send(msg.OpenRun{ID: r.ID})
+	has(t, d.Text(), "failed: host node2 was lost", "it waits to go on as restart 1 of 2: Slurm job 42")
+	back = ""
+	d.Advance(time.Second)
+	if text := d.Text(); strings.Contains(text, "waits to go on") {
+		t.Errorf("it is not noticed that it comes back no more:\n%s", text)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"boost-tui/experiment"
 	"boost-tui/profiler/record"
 	"boost-tui/tui/chart"
 	"boost-tui/tui/format"
@@ -200,7 +201,7 @@ func (m *Model) drawChart(p pane, title string, k measure, line chart.Line, log 
 		}
 	}
 	if k.breaks && s.nonFinite >= 0 {
-		notes = append(notes, m.env.Theme.Bad.Paint(fmt.Sprintf("NaN @ step %d", s.nonFinite)))
+		notes = append(notes, m.env.Theme.Bad.Paint(m.nonFiniteText(s)))
 	}
 	if !s.whole {
 		notes = append(notes, "reading…")
@@ -208,6 +209,15 @@ func (m *Model) drawChart(p pane, title string, k measure, line chart.Line, log 
 		notes = append(notes, age)
 	}
 	return m.frame(p, title, strings.Join(notes, "  "), strings.Join(line.Draw(iw, ih), "\n"), w, h)
+}
+
+// nonFiniteText says at which step a number was lost, and where the run leaves such steps out, how many there are in the picture.
+func (m *Model) nonFiniteText(s *snapshot) string {
+	text := fmt.Sprintf("NaN @ step %d", s.nonFinite)
+	if m.run.Run.Experiment.Train.OnNonFinite == experiment.NonFiniteGoOn && s.whole {
+		text = fmt.Sprintf("%d left out, first "+text, s.nonFinites)
+	}
+	return text
 }
 
 func (m *Model) drawLog(w, h int) string {

@@ -64,6 +64,7 @@ type snapshot struct {
 	slowHost             straggler // whose ranks are numbers of hosts
 	evals                []record.Evaluation
 	look                 *protocol.Preflight // of a run that looks at its machines; nil: not yet
+	nonFinites           int                 // steps so in the picture
 	nonFinite            int64               // first step whose loss was no number; negative: none
 	slow                 straggler
 	comm                 feed.Collectives

@@ -90,6 +90,17 @@ func TestGoldens(t *testing.T) {
 	}
 }
 
+// A run that leaves out steps whose loss is no number says how many.
+func TestStepsThatWereLeftOutAreCounted(t *testing.T) {
+	nan := btp(t)
+	nan.NaN = nan.Steps - 2
+	if err := nan.Experiment.Set("on-nonfinite", "go-on"); err != nil {
+		t.Fatal(err)
+	}
+	d, _ := start(t, 120, 36, nan)
+	has(t, d.Text(), fmt.Sprintf("3 left out, first NaN @ step %d", nan.NaN))
+}
+
 func has(t testing.TB, text string, wants ...string) {
 	t.Helper()
 	for _, w := range wants {

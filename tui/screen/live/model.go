@@ -45,6 +45,7 @@ type Model struct {
 	table keys.Table[action]
 
 	infos []runner.Info
+	back  map[string]string // what runs that are over wait for to go on as another one
 	errs  int
 	run   runner.Info // the shown one; ID "" when there is none
 	// pinned keeps the shown run when another one starts.

@@ -55,6 +55,11 @@ func (m *Model) chainLines(w int) (out []string) {
 	if x := m.run.Run.Restart; x != nil && m.live() {
 		add(t.Dim, fmt.Sprintf("restart %d of %d, goes on from %s", x.Number, m.run.Run.Experiment.Where.MaxRestarts, pick.Short(x.Of)))
 	}
+	if back := m.back[m.run.ID]; back != "" {
+		for _, line := range words("it "+layout.Clean(back), w, failureLines) {
+			add(t.Warn, line)
+		}
+	}
 	if r := m.run.Result; r != nil && r.RestartedAs != "" {
 		add(t.Warn, "it goes on as "+pick.Short(r.RestartedAs)+": ] goes there")
 	}

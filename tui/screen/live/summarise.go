@@ -38,6 +38,7 @@ func (f *follower) summarise(a ask, s *snapshot) {
 	s.evals = f.evals.all
 	s.healthNanos = healthNanos(s.ranks)
 	for _, c := range s.cols {
+		s.nonFinites += c.NonFinites
 		if c.NonFinite >= 0 && (s.nonFinite < 0 || c.NonFinite < s.nonFinite) {
 			s.nonFinite = c.NonFinite
 		}

@@ -93,7 +93,7 @@ func (m *Model) hide() {
 // another one may have begun.
 func (m *Model) list(in msg.Runs) tea.Cmd {
 	more := finished(in.Infos) != finished(m.infos)
-	m.infos, m.errs, m.now = in.Infos, len(in.Errs), m.env.Now()
+	m.infos, m.back, m.errs, m.now = in.Infos, in.Back, len(in.Errs), m.env.Now()
 	before, want := m.run.State, m.run.ID
 	now, there := m.find(want)
 	if there && m.run.Dir != "" {

@@ -111,7 +111,11 @@ func (m *Model) Status() string {
 			parts = append(parts, age)
 		}
 	} else if !m.run.Ended.IsZero() {
-		parts = append(parts, "took "+format.Duration(m.run.Ended.Sub(m.run.Run.Created)))
+		if took, why := m.run.Took(m.run.Clock(m.now)); why == "" {
+			parts = append(parts, "took "+format.Duration(took))
+		} else {
+			parts = append(parts, "took unknown: "+why)
+		}
 	}
 	if m.frozen != nil {
 		parts = append(parts, t.Warn.Paint("paused"))

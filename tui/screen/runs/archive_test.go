@@ -133,3 +133,31 @@ func BenchmarkListing5000(b *testing.B) {
 		d.View()
 	}
 }
+
+// A run that waits to go on as another one is no failure yet.
+func TestARunThatComesBack(t *testing.T) {
+	s := store(t)
+	in := testkit.Info("0807-btp-i9", testkit.Experiment(t, "tp=2", "max-restarts=2"), runner.Failed)
+	in.Run.Created, in.Cause = testkit.Start, "host node2 was lost"
+	s.Infos = append(s.Infos, in)
+	env := testkit.Env(t, s)
+	env.ComesBack = func(in runner.Info) string {
+		return "waits to go on as restart 1 of 2: Slurm job 42 waits for nodes"
+	}
+	d := testkit.NewDriver(t, 120, 36, app.Options{Env: env, Screens: testkit.One(runs.New())})
+	if text := d.Text(); !strings.Contains(text, "to go on") || !strings.Contains(text, "it waits to go on as") || strings.Count(text, "to go on") != 2 {
+		t.Errorf("it is not said once in the list and once beside it:\n%s", text)
+	}
+}
+
+// Figures that leave updates out say so.
+func TestUpdatesThatWereLeftOutAreSaid(t *testing.T) {
+	s := store(t)
+	in := testkit.Info("0807-btp-i9", testkit.Experiment(t, "tp=2"), runner.Finished)
+	in.Run.Created, in.Result = testkit.Start, summary(20, "4.3")
+	in.Result.Summary = []byte(strings.Replace(string(in.Result.Summary), `{"steps":100,`, `{"steps":100,"steps_left_out":3,`, 1))
+	s.Infos = append(s.Infos, in)
+	if text := start(t, 200, 50, s).Text(); !strings.Contains(text, "3 of 100 updates were left out") {
+		t.Errorf("nothing is said:\n%s", text)
+	}
+}

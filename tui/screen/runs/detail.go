@@ -34,6 +34,9 @@ func (m *Model) detail(t theme.Theme, r run, w int, short bool) []string {
 		}
 		lines = append(lines, wrapped(t, style, r.Cause, w)...)
 	}
+	if r.back != "" {
+		lines = append(lines, wrapped(t, t.Warn, "it "+r.back, w)...)
+	}
 	lines = append(lines, measuredLines(t, r, w, short)...)
 	lines = append(lines, m.placeLines(t, r, w, short)...)
 	if len(r.Tags) > 0 && !short {
@@ -69,13 +72,11 @@ func heading(t theme.Theme, r run) string {
 // timing is the state and when it came about.
 func timing(t theme.Theme, r run, w int) []string {
 	sign, style := stateSign(t, r.State)
-	end := r.Ended
-	if end.IsZero() && !r.State.Over() {
-		end = r.now
-	}
 	text := fmt.Sprintf("%s on %s", r.Began().In(r.now.Location()).Format(time.DateTime), r.Run.Host)
-	if !end.IsZero() {
-		text += ", " + format.Duration(end.Sub(r.Began()))
+	if took, why := r.Took(r.now); why == "" {
+		text += ", " + format.Duration(took)
+	} else if !r.Ended.IsZero() {
+		text += ", how long it took is unknown: " + why
 	}
 	head := sign + " " + string(r.State)
 	if layout.Width(head)+2+layout.Width(text) <= w {
@@ -120,7 +121,11 @@ func measuredLines(t theme.Theme, r run, w int, short bool) []string {
 	if f.PeakMemory != nil {
 		more = append(more, "peak "+format.Bytes(*f.PeakMemory))
 	}
-	return append(lines, wrapped(t, t.Text, strings.Join(more, "  "), w)...)
+	lines = append(lines, wrapped(t, t.Text, strings.Join(more, "  "), w)...)
+	if f.StepsLeftOut > 0 {
+		lines = append(lines, wrapped(t, t.Warn, fmt.Sprintf("%s %d of %d updates were left out: loss or gradient norm was not finite", t.Glyphs.Warn, f.StepsLeftOut, f.Steps), w)...)
+	}
+	return lines
 }
 
 // wrapped breaks untrusted text into lines of at most w cells.

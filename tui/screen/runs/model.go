@@ -148,7 +148,7 @@ func (m *Model) rebuild() {
 	now := m.now()
 	m.shown = m.shown[:0]
 	for _, r := range m.all {
-		r.now, r.figures, r.disk = now, m.figuresOf, m.usageOf
+		r.now, r.figures, r.disk = r.Clock(now), m.figuresOf, m.usageOf
 		if m.hidden.passes(r.Archived, m.text) && m.query.Match(r) {
 			m.shown = append(m.shown, r)
 		}

@@ -23,6 +23,7 @@ type run struct {
 	figures func(*runner.Info) *compare.Summary // worked out when somebody asks: there are thousands of runs
 	disk    func(*runner.Info) (runner.Usage, bool)
 	now     time.Time
+	back    string // what a run that is over waits for to go on as another one; empty: it does not
 }
 
 // fig are the figures of the run, nil where nothing is known.
@@ -194,6 +195,9 @@ func (m *Model) row(t theme.Theme, r run) table.Row {
 		cells = append(cells, m.speedupCell(t, r))
 	}
 	cells = append(cells, table.Cell{Text: loss}, table.Cell{Text: disk}, table.Cell{Text: layout.Clean(label)})
+	if r.back != "" {
+		cells[7], sign = table.Cell{Text: "to go on", Style: t.Warn}, t.Glyphs.Pending
+	}
 	if r.Err != nil {
 		cells[7] = table.Cell{Text: "damaged", Style: t.Bad}
 		sign = t.Glyphs.Warn

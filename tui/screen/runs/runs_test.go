@@ -32,6 +32,10 @@ func store(t *testing.T) *testkit.Store {
 		in.Result = result
 		if state.Over() {
 			in.Ended = in.Run.Created.Add(95 * time.Second)
+			if in.Result == nil {
+				in.Result = &runner.Result{}
+			}
+			in.Result.Started, in.Result.Ranks = in.Run.Created, []runner.RankExit{{}}
 		}
 		s.Infos = append(s.Infos, in)
 		return &s.Infos[len(s.Infos)-1]
@@ -271,6 +275,7 @@ func TestWaitingRun(t *testing.T) {
 	done := &s.Infos[len(s.Infos)-1]
 	done.State, done.Cause, done.Result = runner.Finished, "", summary(20, "4.3")
 	done.Result.Started, done.Ended = testkit.Start.Add(time.Hour), testkit.Start.Add(time.Hour+42*time.Second)
+	d.Advance(2 * time.Hour)
 	d.Send(msg.RunsChanged{})
 	if text := d.Text(); !strings.Contains(text, ", 42 s") {
 		t.Errorf("its duration is not that of its ranks:\n%s", text)

@@ -80,7 +80,7 @@ func (m *Model) Update(in tea.Msg) (tea.Cmd, bool) {
 func (m *Model) take(in msg.Runs) tea.Cmd {
 	m.all = m.all[:0]
 	for i := range in.Infos {
-		m.all = append(m.all, run{Info: &in.Infos[i]})
+		m.all = append(m.all, run{Info: &in.Infos[i], back: in.Back[in.Infos[i].ID]})
 	}
 	m.forget()
 	m.errs, m.listed = in.Errs, true

@@ -3,6 +3,7 @@ package runner
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -16,10 +17,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// One process at most stands over a run from elsewhere, on whichever login node it is. Not every file system keeps locks between
+// One process at most stands over a run, on whichever login node it is. Not every file system keeps locks between
 // machines, so conduct.json says which process it is, and changes as long as that lives: another machine goes by its age on
 // the file system's clock, the same one by the process itself. Where locks do hold, one is held as well: then even a
-// process that is stopped for long keeps its place.
+// process that is stopped for long keeps its place. By the same file one that is stopped is found when nobody waits for it any
+// more (wake.go).
 
 const (
 	// standEvery is how often conduct.json changes.
@@ -94,17 +96,30 @@ func stoodOver(dir string, me Process) bool {
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(data) == 0 { // nobody ever did, or who did has gone
 		return false
 	}
-	var a agentFile
-	if err == nil && json.Unmarshal(data, &a) == nil {
-		switch a.Process.look(me) {
-		case alive:
-			return true
-		case dead:
-			return false
+	if err == nil {
+		if p, err := parseConduct(data); err == nil {
+			switch p.look(me) {
+			case alive:
+				return true
+			case dead:
+				return false
+			}
 		}
 	}
 	st, err := os.Lstat(path)
 	return err != nil || fileNow(dir, time.Now()).Sub(st.ModTime()) < staleAfter || locked(path)
+}
+
+// parseConduct reads conduct.json. Of one that is damaged nothing is known.
+func parseConduct(data []byte) (Process, error) {
+	var a agentFile
+	if err := json.Unmarshal(data, &a); err != nil {
+		return Process{}, fmt.Errorf("%s is damaged: %w", protocol.ConductFile, err)
+	}
+	if a.PID <= 0 {
+		return Process{}, fmt.Errorf("%s is damaged: it names no process", protocol.ConductFile)
+	}
+	return a.Process, nil
 }
 
 // locked reports whether a process holds the lock of a file, where locks can be held.
