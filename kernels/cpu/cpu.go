@@ -9,7 +9,7 @@
 package cpu
 
 /*
-#cgo CFLAGS: -O3 -std=gnu11 -D_GNU_SOURCE
+#cgo CFLAGS: -O3 -std=gnu11 -D_GNU_SOURCE -I${SRCDIR}/../backend
 #cgo LDFLAGS: -lm -ldl -lpthread
 #cgo noescape t_open
 #cgo nocallback t_open
