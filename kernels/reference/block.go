@@ -93,15 +93,16 @@ func (d *Device) latent(o *kernels.Latent) {
 
 func (d *Device) latentBwd(o *kernels.LatentBwd) {
 	dh, u, du := d.mat(o.DH), d.mat(o.U), d.mat(o.DU)
-	each(du, func(r, c int) float64 {
+	back := func(r, c int) float64 {
 		if o.Silu {
 			return dh.at(r, c) * dsilu(u.at(r, c))
 		}
 		return dh.at(r, c)
-	})
+	}
 	each(d.mat(o.Dot), func(r, _ int) float64 {
-		return sumRow(u.cols, func(c int) float64 { return u.at(r, c) * du.at(r, c) })
+		return sumRow(u.cols, func(c int) float64 { return u.at(r, c) * float64(float32(back(r, c))) })
 	})
+	each(du, back)
 }
 
 func (d *Device) swigluBwd(o *kernels.SwiGLUBwd) {

@@ -1,5 +1,5 @@
-// Package reference is a second implementation of kernels.Device: plain loops in Go over float32
-// storage, every sum in float64. It is slow and simple on purpose; tests compare the other devices
+// Package reference is a second implementation of kernels.Device: plain loops in Go over storage in fp32 or
+// bf16, every sum in float64. It is slow and simple on purpose; tests compare the other devices
 // and the model with it. Ranks are goroutines of one process that share a World.
 //
 // Start reading at Device.Do; the operations follow METHOD.md §1-3 as the comments of package kernels state them.

@@ -89,7 +89,7 @@ func (d *Device) runOptim(op kernels.Op) error {
 	case *kernels.AdamW:
 		d.adamw(o)
 	case *kernels.FindNonFinite:
-		x := d.words(o.At)
+		x := d.mat(o.At).w
 		x[0], x[1] = 0xFFFFFFFF, 0xFFFFFFFF
 		m := d.mat(o.X)
 		for i := range m.rows * m.cols {
