@@ -40,6 +40,7 @@ BT_SREG(gridDim, nctaid)
 // Functions of CUDA's device library, which is not there: PTX keeps the calls.
 extern "C" {
 __device__ float __nv_expf(float);
+__device__ float __nv_exp2f(float);
 __device__ float __nv_logf(float);
 __device__ float __nv_sqrtf(float);
 __device__ float __nv_rsqrtf(float);
@@ -54,10 +55,13 @@ __device__ double __nv_sqrt(double);
 __device__ double __nv_pow(double, double);
 __device__ double __nv_sin(double);
 __device__ double __nv_cos(double);
+__device__ double __nv_sinpi(double);
+__device__ double __nv_cospi(double);
 }
 #define BT_UNARY(T, f)                                                                                                             \
   static __device__ __forceinline__ T f(T x) { return __nv_##f(x); }
 BT_UNARY(float, expf)
+BT_UNARY(float, exp2f)
 BT_UNARY(float, logf)
 BT_UNARY(float, sqrtf)
 BT_UNARY(float, rsqrtf)
@@ -69,6 +73,8 @@ BT_UNARY(double, log)
 BT_UNARY(double, sqrt)
 BT_UNARY(double, sin)
 BT_UNARY(double, cos)
+BT_UNARY(double, sinpi)
+BT_UNARY(double, cospi)
 #undef BT_UNARY
 static __device__ __forceinline__ double pow(double x, double y) { return __nv_pow(x, y); }
 static __device__ __forceinline__ float fmaxf(float a, float b) { return __nv_fmaxf(a, b); }

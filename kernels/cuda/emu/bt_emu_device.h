@@ -49,6 +49,8 @@ static inline double bt_warp_sum(double v) {
 }
 static inline float bt_warp_max(float v) { return bt_emu_reduce(v, bt_max); }
 
+static inline double bt_sinpi(double x) { return std::sin(3.14159265358979323846 * std::remainder(x, 2.0)); }
+static inline double bt_cospi(double x) { return std::cos(3.14159265358979323846 * std::remainder(x, 2.0)); }
 static inline float rsqrtf(float x) { return 1.0f / std::sqrt(x); }
 #define __expf(x) expf(x)
 static inline float __fdividef(float a, float b) { return a / b; }

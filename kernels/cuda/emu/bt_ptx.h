@@ -21,6 +21,10 @@ static __device__ __forceinline__ float bt_warp_max(float v) {
   return v;
 }
 
+// Sine and cosine of pi*x. Unlike sin they reduce any x exactly without a table in local memory.
+static __device__ __forceinline__ double bt_sinpi(double x) { return sinpi(x); }
+static __device__ __forceinline__ double bt_cospi(double x) { return cospi(x); }
+
 // Two floats as bf16, lo in the low half.
 static __device__ __forceinline__ uint32_t bt_pack_bf16(float lo, float hi) {
   uint32_t r;
