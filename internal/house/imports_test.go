@@ -26,7 +26,7 @@ var mayImport = map[string][]string{
 	"internal/tool":        {},
 	"kernels.":             {},
 	"kernels":              {"kernels."},
-	"kernels/backend":      {"kernels."},
+	"kernels/backend":      {"kernels.", "kernels/lowrank"},
 	"kernels/cpu":          {"kernels.", "kernels/backend", "kernels/lowrank", "kernels/wire"},
 	"kernels/cuda":         {"kernels.", "kernels/backend", "kernels/lowrank", "internal/tool"},
 	"kernels/lowrank":      {},

@@ -1,5 +1,8 @@
-// Package backend is the boundary between Go and device code that is not Go: boost_backend.h, which the cpu device is compiled
-// against and which the CUDA sources are embedded together with.
+// Package backend is the boundary between Go and device code that is not Go: boost_backend.h, a table of functions, and the
+// Go device over any such table. The cpu device's table is compiled into the binary, the CUDA library's is opened at run time;
+// both are driven by the same code here.
+//
+// Start reading at Open, then encode.go, which turns operations into what the header describes.
 package backend
 
 import _ "embed"

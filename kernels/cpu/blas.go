@@ -23,6 +23,7 @@ import (
 	"gonum.org/v1/gonum/blas/gonum"
 
 	"boost-tui/kernels"
+	"boost-tui/kernels/backend"
 )
 
 // Gonum is the value of Options.BLAS that asks for no library at all.
@@ -163,12 +164,6 @@ func trusted(path string) (string, error) {
 	}
 }
 
-// floats is the memory of a matrix, from its first element to its last, offset elements on.
-func floats(v kernels.View, offset int64) []float32 {
-	n := int64(v.Rows-1)*int64(v.LD) + int64(v.Cols)
-	return unsafe.Slice((*float32)(C.t_at(C.bt_ptr(v.Ptr())+C.bt_ptr(4*offset))), n)
-}
-
 // gonumGemm computes a product in Go, on as many threads as GOMAXPROCS allows.
 func gonumGemm(e *kernels.Gemm) {
 	m, n, k := e.Dims()
@@ -183,14 +178,14 @@ func gonumGemm(e *kernels.Gemm) {
 		tb = gonumblas.Trans
 	}
 	for b := range int64(e.Count()) {
-		d := floats(e.D, b*e.StrideD)
+		d := backend.Floats(e.D, b*e.StrideD)
 		if !e.C.IsZero() && e.Beta != 0 {
-			c := floats(e.C, b*e.StrideC)
+			c := backend.Floats(e.C, b*e.StrideC)
 			for r := range m {
 				copy(d[r*e.D.LD:r*e.D.LD+n], c[r*e.C.LD:r*e.C.LD+n])
 			}
 		}
 		gonum.Implementation{}.Sgemm(ta, tb, m, n, k, e.Alpha,
-			floats(e.A, b*e.StrideA), max(e.A.LD, e.A.Cols), floats(e.B, b*e.StrideB), max(e.B.LD, e.B.Cols), e.Beta, d, max(e.D.LD, e.D.Cols))
+			backend.Floats(e.A, b*e.StrideA), max(e.A.LD, e.A.Cols), backend.Floats(e.B, b*e.StrideB), max(e.B.LD, e.B.Cols), e.Beta, d, max(e.D.LD, e.D.Cols))
 	}
 }
