@@ -6,53 +6,51 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <vector>
 
-struct bt_libraries; // library.h: cuBLASLt, NCCL, the driver, NVTX, opened at run time
-struct bt_gemm_cache;
+struct bt_libraries; // library.h: cuBLASLt, NCCL, the driver, opened at run time
+struct bt_gemms;     // gemm.cu: products that have been prepared
+struct bt_clock;     // stream.cu: from the device's time to Unix time
 
-// One stream. Its failure stays: later calls on it meet it.
+// One stream. Its failure stays, and is that of every stream that waits for it.
 struct bt_stream {
   bt_ctx *ctx;
-  cudaStream_t s;
-  uint64_t issued = 0; // launches, records and waits so far
-  uint64_t seen = 0;   // up to here it is known to have run
-  bool messages = false; // collectives since the latest record
-  std::atomic<int> failed{BT_OK};
-  uint64_t failed_ticket = 0;
+  cudaStream_t s = nullptr;
+  uint64_t issued = 0;            // launches, records and waits so far
+  bool messages = false;          // collectives since the latest record
+  std::vector<bt_stream *> after; // the streams whose events it has waited for
+  int failed = BT_OK;
+  uint64_t failed_ticket = 0; // 0: unknown
   char error[BT_ERRLEN] = "";
   void *scratch = nullptr;
   size_t scratch_bytes = 0;
 };
 
 struct bt_event {
-  cudaEvent_t e;
+  cudaEvent_t e = nullptr;
   bt_stream *on = nullptr; // of the latest record
   uint64_t ticket = 0;
-  int64_t wait_ns = 0; // -1: unknown
+  int base = 0;                     // of bt_clock
+  std::atomic<int64_t> wait_ns{-1}; // for peers, since the stream's previous record; -1: unknown
 };
 
 struct bt_ctx {
   char err[BT_ERRLEN] = ""; // of the latest failure
-  bt_options opt;
-  int device;
-  int multiprocessors; // SMs
-  int major, minor;    // compute capability
-  int max_shared;      // bytes of shared memory that one block may ask for, after opting in
-  int max_threads;     // per block
-  char name[128];
+  bt_options opt = {};
+  int device = 0;
+  int multiprocessors = 0;  // SMs
+  int major = 0, minor = 0; // compute capability
+  int max_shared = 0;       // bytes of shared memory that one block may ask for, after opting in
+  int max_threads = 0;      // per block
+  char name[128] = "", isa[16] = "";
   bt_libraries *lib = nullptr;
-  bt_gemm_cache *gemms = nullptr;
-  bt_stream *compute = nullptr;
+  bt_gemms *gemms = nullptr;
+  bt_clock *clock = nullptr;
   std::vector<bt_stream *> streams; // compute is the first
   std::vector<bt_event *> events;
   std::vector<bt_comm *> comms;
   std::vector<void *> device_memory, pinned; // freed by close
-  std::mutex lock;                            // of what a watchdog may read: comms
-  cudaEvent_t base = nullptr;                 // an event whose Unix time is known
-  int64_t base_ns = 0;
 };
 
 // Runs or enqueues one operation on a stream. BT_OK, or the status that bt_fail returned.
@@ -68,10 +66,45 @@ bt_status bt_check(bt_ctx *, const char *what, cudaError_t);
 bt_status bt_scratch(bt_ctx *, cudaStream_t, size_t bytes, void **out);
 // Zeroed device memory that lives until the context is closed: tables that are made once.
 bt_status bt_keep(bt_ctx *, size_t bytes, void **out);
-// The stream behind a runtime handle.
-bt_stream *bt_stream_of(bt_ctx *, cudaStream_t);
 // Makes the context's device the current one of this OS thread; every entry of the table calls it first.
 bt_status bt_current(bt_ctx *);
 
 template <class T> static inline T *bt_at(bt_ptr p) { return reinterpret_cast<T *>(static_cast<uintptr_t>(p)); }
 static inline int64_t bt_ceil(int64_t n, int64_t by) { return (n + by - 1) / by; }
+
+// What the parts of the library offer each other.
+// alloc.cu
+bt_status bt_alloc(bt_ctx *, uint64_t bytes, uint32_t flags, bt_ptr *);
+bt_status bt_free(bt_ctx *, bt_ptr);
+bt_status bt_host_alloc(bt_ctx *, uint64_t bytes, void **);
+bt_status bt_host_free(bt_ctx *, void *);
+void bt_memory_close(bt_ctx *);
+// stream.cu
+bt_status bt_clock_open(bt_ctx *);
+void bt_streams_close(bt_ctx *);
+int64_t bt_monotonic(void); // ns
+bt_stream *bt_compute(bt_ctx *, bt_stream *); // a NULL stream is the compute stream
+bt_status bt_stream_new(bt_ctx *, bt_stream **);
+uint64_t bt_stream_issued(bt_stream *);
+bt_status bt_stream_wait(bt_ctx *, bt_stream *, bt_event *);
+bt_status bt_stream_query(bt_ctx *, bt_stream *, int32_t wait_us);
+bt_status bt_stream_error(bt_ctx *, bt_stream *, const char **text, uint64_t *ticket);
+bt_status bt_event_new(bt_ctx *, bt_event **);
+bt_status bt_event_record(bt_ctx *, bt_event *, bt_stream *);
+bt_status bt_event_time(bt_ctx *, bt_event *, int32_t wait_us, bt_time *);
+bt_status bt_sticky(bt_ctx *, bt_stream *); // the failure of the stream, or of one that it waits for
+void bt_stream_fail(bt_stream *, bt_status, uint64_t ticket, const char *text);
+// dispatch.cu
+bt_status bt_launch(bt_ctx *, bt_stream *, const bt_head *);
+// gemm.cu
+bt_status bt_gemms_open(bt_ctx *);
+void bt_gemms_close(bt_ctx *);
+// comm.cu, message.cu
+bt_status bt_comm_uid(bt_ctx *, bt_uid *);
+bt_status bt_comm_join(bt_ctx *, const bt_uid *, int32_t n, int32_t rank, const char *name, bt_comm **);
+bt_status bt_comm_ready(bt_comm *, int32_t wait_us);
+bt_status bt_comm_status(bt_comm *, char *text, size_t len);
+bt_status bt_comm_end(bt_comm *, int32_t how);
+bt_status bt_message(bt_ctx *, bt_stream *, const bt_coll *);
+void bt_comms_watch(bt_ctx *); // looks after messages that are under way; what has failed fails its stream
+void bt_comms_close(bt_ctx *);
