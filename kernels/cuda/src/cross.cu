@@ -7,7 +7,7 @@ template <class T, int V> struct cross {
   bool silu;
   explicit cross(const bt_op *o)
       : u(bt_mat_of<T>(o, 0)), prev(bt_mat_of<T>(o, 1)), gate(bt_mat_of<T>(o, 2)), h(bt_mat_of<T>(o, 3)), silu(o->i[0]) {}
-  __device__ void operator()(int64_t r, int64_t c) const {
+  __device__ __forceinline__ void operator()(int64_t r, int64_t c) const {
     float a[V], b[V], g[V];
     bt_load<V>(a, u.row(r) + c);
     bt_load<V>(b, prev.row(r) + c);
@@ -31,7 +31,7 @@ template <class T, int V> struct cross_bwd {
   explicit cross_bwd(const bt_op *o)
       : dh(bt_mat_of<T>(o, 0)), carry(bt_mat_of<T>(o, 1)), prev(bt_mat_of<T>(o, 2)), gate(bt_mat_of<T>(o, 3)), silu(o->i[0]),
         fresh(o->i[1]) {}
-  __device__ void operator()(int64_t r, int64_t c, float (&dgate)[V]) const {
+  __device__ __forceinline__ void operator()(int64_t r, int64_t c, float (&dgate)[V]) const {
     float d[V], b[V], p[V], g[V];
     bt_load<V>(d, dh.row(r) + c);
     if (!fresh) bt_load<V>(b, carry.row(r) + c);
@@ -48,7 +48,7 @@ template <class T, int V> struct cross_bwd {
     if (!fresh) bt_store<V>(dh.row(r) + c, d);
     bt_store<V>(carry.row(r) + c, b);
   }
-  __device__ void operator()(int64_t r, int64_t c) const {
+  __device__ __forceinline__ void operator()(int64_t r, int64_t c) const {
     float none[V];
     BT_UNROLL for (int k = 0; k < V; k++) none[k] = 0;
     (*this)(r, c, none);

@@ -9,7 +9,7 @@ template <class T, int V> struct axpby {
   float a, b;
   explicit axpby(const bt_op *o)
       : x(bt_mat_of<T>(o, 0)), y(bt_mat_of<T>(o, 1)), out(bt_mat_of<T>(o, 2)), a((float)o->f[0]), b((float)o->f[1]) {}
-  __device__ void operator()(int64_t r, int64_t c) const {
+  __device__ __forceinline__ void operator()(int64_t r, int64_t c) const {
     float p[V], q[V];
     bt_load<V>(p, x.row(r) + c);
     if (y) bt_load<V>(q, y.row(r) + c);
@@ -28,7 +28,7 @@ template <class T, int V> struct copy_rows {
   const T *from;
   T *to;
   int64_t from_ld, to_ld;
-  __device__ void operator()(int64_t r, int64_t c) const {
+  __device__ __forceinline__ void operator()(int64_t r, int64_t c) const {
     if constexpr (V == 1) to[r * to_ld + c] = from[r * from_ld + c];
     else bt_st16(to + r * to_ld + c, bt_ld16(from + r * from_ld + c));
   }
@@ -65,7 +65,7 @@ template <class T, int V> struct fill {
   bt_rows<T> x;
   float value;
   explicit fill(const bt_op *o) : x(bt_mat_of<T>(o, 0)), value((float)o->f[0]) {}
-  __device__ void operator()(int64_t r, int64_t c) const {
+  __device__ __forceinline__ void operator()(int64_t r, int64_t c) const {
     float a[V];
     BT_UNROLL for (int k = 0; k < V; k++) a[k] = value;
     bt_store<V>(x.row(r) + c, a);
@@ -82,7 +82,7 @@ template <class T, class U, int V> struct convert {
   bt_rows<T> x;
   bt_rows<U> out;
   explicit convert(const bt_op *o) : x(bt_mat_of<T>(o, 0)), out(bt_mat_of<U>(o, 1)) {}
-  __device__ void operator()(int64_t r, int64_t c) const {
+  __device__ __forceinline__ void operator()(int64_t r, int64_t c) const {
     float a[V];
     bt_load<V>(a, x.row(r) + c);
     bt_store<V>(out.row(r) + c, a);
@@ -105,7 +105,7 @@ template <class T, int V> struct scatter {
   int64_t n;
   explicit scatter(const bt_op *o)
       : values(bt_at<T>(o->m[0].p)), index(bt_at<int32_t>(o->m[1].p)), out(bt_at<T>(o->m[2].p)), n(o->i[0]) {}
-  __device__ void operator()(int64_t, int64_t c) const {
+  __device__ __forceinline__ void operator()(int64_t, int64_t c) const {
     int64_t at = index[c];
     if (at >= 0 && at < n) out[at] = values[c];
   }
@@ -123,7 +123,7 @@ template <class T, class U> struct pick {
   U *out;
   int64_t n;
   float beta;
-  __device__ void operator()(int64_t, int64_t c) const {
+  __device__ __forceinline__ void operator()(int64_t, int64_t c) const {
     int64_t at = index[c];
     float v = 0;
     if (at >= 0 && at < n) v = bt_float(x[at]) + (beta == 0 ? 0.f : beta * bt_float(out[c])); // beta 0: out may hold anything
@@ -154,7 +154,7 @@ template <class T, int V> struct draw {
   explicit draw(const bt_op *o)
       : x(bt_mat_of<T>(o, 0)), key((uint64_t)o->i[0]), row((uint64_t)o->i[1]), col((uint64_t)o->i[2]), width((uint64_t)o->i[3]),
         bound(o->f[0]) {}
-  __device__ void operator()(int64_t r, int64_t c) const {
+  __device__ __forceinline__ void operator()(int64_t r, int64_t c) const {
     float a[V];
     uint64_t first = (row + (uint64_t)r) * width + col + (uint64_t)c + 1;
     BT_UNROLL for (int k = 0; k < V; k++) {

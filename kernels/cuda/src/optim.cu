@@ -8,7 +8,7 @@ template <class T, int V> struct squares : bt_sum<double> {
   const T *x;
   double *parts;
   int64_t n, chunk;
-  __device__ double operator()(int64_t r, int64_t c) const {
+  __device__ __forceinline__ double operator()(int64_t r, int64_t c) const {
     int64_t at = r * chunk + c;
     double s = 0;
     if (at + V <= n) {
@@ -20,13 +20,13 @@ template <class T, int V> struct squares : bt_sum<double> {
     }
     return s;
   }
-  __device__ void done(int64_t r, double s) const { parts[r] = s; }
+  __device__ __forceinline__ void done(int64_t r, double s) const { parts[r] = s; }
 };
 struct squares_total : bt_sum<double> {
   const double *parts;
   float *out;
-  __device__ double operator()(int64_t, int64_t c) const { return parts[c]; }
-  __device__ void done(int64_t, double s) const { *out += (float)s; }
+  __device__ __forceinline__ double operator()(int64_t, int64_t c) const { return parts[c]; }
+  __device__ __forceinline__ void done(int64_t, double s) const { *out += (float)s; }
 };
 template <class T, int V> static cudaError_t sumsq_of(cudaStream_t s, const bt_op *o, double *parts) {
   int64_t n = o->cols, chunk = bt_ceil(bt_ceil(n, MOST_CHUNKS), CHUNK) * CHUNK, rows = bt_ceil(n, chunk);
@@ -90,7 +90,7 @@ template <class T, int V> struct adamw {
         scale(bt_at<float>(o->m[4].p)), lr((float)o->f[0]), b1((float)o->f[1]), b2((float)o->f[2]), a1((float)(1 - o->f[1])),
         a2((float)(1 - o->f[2])), eps((float)o->f[3]), keep((float)(1 - o->f[0] * o->f[4])),
         c1((float)(1 - pow(o->f[1], (double)o->i[0]))), c2((float)(1 - pow(o->f[2], (double)o->i[0]))) {}
-  __device__ void operator()(int64_t, int64_t c) const {
+  __device__ __forceinline__ void operator()(int64_t, int64_t c) const {
     float q = *scale, x[V], y[V], z[V];
     if (!bt_finite(q)) return;
     bt_load<V>(z, p + c);
@@ -113,7 +113,7 @@ template <class T, int V> struct adam {
       : p(bt_at<float>(o->m[0].p)), m(bt_at<float>(o->m[1].p)), v(bt_at<float>(o->m[2].p)), out(bt_at<float>(o->m[5].p)),
         g(bt_at<float>(o->m[3].p)), scale(bt_at<float>(o->m[4].p)), rate((float)o->f[0]), keep((float)(1 - o->f[1])),
         b1((float)o->f[2]), b2((float)o->f[3]), a1((float)(1 - o->f[2])), a2((float)(1 - o->f[3])), eps((float)o->f[4]) {}
-  __device__ void operator()(int64_t, int64_t c) const {
+  __device__ __forceinline__ void operator()(int64_t, int64_t c) const {
     float q = *scale, x[V], y[V], z[V];
     if (bt_finite(q)) {
       if (p) bt_load<V>(z, p + c);

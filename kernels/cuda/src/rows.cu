@@ -11,13 +11,13 @@ template <class T, int V> struct norm_stats : bt_sum<float> {
   bt_rows<T> x;
   bt_rows<float> stat;
   explicit norm_stats(const bt_op *o) : x(bt_mat_of<T>(o, 0)), stat(bt_mat_of<float>(o, 1)) {}
-  __device__ float operator()(int64_t r, int64_t c) const {
+  __device__ __forceinline__ float operator()(int64_t r, int64_t c) const {
     float a[V], s = 0;
     bt_load<V>(a, x.row(r) + c);
     BT_UNROLL for (int k = 0; k < V; k++) s += a[k] * a[k];
     return s;
   }
-  __device__ void done(int64_t r, float s) const { *stat.row(r) = s; }
+  __device__ __forceinline__ void done(int64_t r, float s) const { *stat.row(r) = s; }
 };
 extern "C" bt_status btk_norm_stats(bt_ctx *c, cudaStream_t s, const bt_op *o) {
   TYPES(0, 1, 2);
@@ -46,7 +46,7 @@ template <class T, int V> struct norm_apply {
   bt_rows<float> rstd;
   explicit norm_apply(const bt_op *o)
       : x(bt_mat_of<T>(o, 0)), w(bt_mat_of<T>(o, 1)), y(bt_mat_of<T>(o, 3)), rstd(bt_mat_of<float>(o, 2)) {}
-  __device__ void operator()(int64_t r, int64_t c) const {
+  __device__ __forceinline__ void operator()(int64_t r, int64_t c) const {
     float a[V], g[V], q = rstd ? *rstd.row(r) : 1.f;
     bt_load<V>(a, x.row(r) + c);
     bt_load<V>(g, w.p + c);
@@ -65,7 +65,7 @@ template <class T, int V> struct norm_bwd_stats : bt_sum<float> {
   explicit norm_bwd_stats(const bt_op *o)
       : x(bt_mat_of<T>(o, 0)), w(bt_mat_of<T>(o, 1)), dy(bt_mat_of<T>(o, 3)), rstd(bt_mat_of<float>(o, 2)),
         dot(bt_mat_of<float>(o, 4)) {}
-  __device__ float operator()(int64_t r, int64_t c) const {
+  __device__ __forceinline__ float operator()(int64_t r, int64_t c) const {
     float a[V], g[V], d[V], s = 0;
     bt_load<V>(a, x.row(r) + c);
     bt_load<V>(d, dy.row(r) + c);
@@ -73,7 +73,7 @@ template <class T, int V> struct norm_bwd_stats : bt_sum<float> {
     BT_UNROLL for (int k = 0; k < V; k++) s += d[k] * g[k] * a[k];
     return s;
   }
-  __device__ void done(int64_t r, float s) const { *dot.row(r) = s * *rstd.row(r); }
+  __device__ __forceinline__ void done(int64_t r, float s) const { *dot.row(r) = s * *rstd.row(r); }
 };
 extern "C" bt_status btk_norm_bwd_stats(bt_ctx *c, cudaStream_t s, const bt_op *o) {
   TYPES(0, 1 | 2 | 8, 4 | 16);
@@ -87,7 +87,7 @@ template <class T, int V> struct norm_bwd_apply {
   explicit norm_bwd_apply(const bt_op *o)
       : x(bt_mat_of<T>(o, 0)), w(bt_mat_of<T>(o, 1)), dy(bt_mat_of<T>(o, 3)), base(bt_mat_of<T>(o, 5)), dx(bt_mat_of<T>(o, 6)),
         rstd(bt_mat_of<float>(o, 2)), dot(bt_mat_of<float>(o, 4)), width((float)o->i[0]) {}
-  __device__ void operator()(int64_t r, int64_t c, float (&dw)[V]) const {
+  __device__ __forceinline__ void operator()(int64_t r, int64_t c, float (&dw)[V]) const {
     float a[V], g[V], d[V], b[V], q = *rstd.row(r), m = q * *dot.row(r) / width;
     bt_load<V>(a, x.row(r) + c);
     bt_load<V>(d, dy.row(r) + c);
@@ -114,7 +114,7 @@ template <class T, int V> struct latent {
   bool silu;
   explicit latent(const bt_op *o)
       : p(bt_mat_of<T>(o, 0)), u(bt_mat_of<T>(o, 2)), h(bt_mat_of<T>(o, 3)), rstd(bt_mat_of<float>(o, 1)), silu(o->i[0]) {}
-  __device__ void operator()(int64_t r, int64_t c) const {
+  __device__ __forceinline__ void operator()(int64_t r, int64_t c) const {
     float a[V], q = rstd ? *rstd.row(r) : 1.f;
     bt_load<V>(a, p.row(r) + c);
     BT_UNROLL for (int k = 0; k < V; k++) a[k] *= q;
@@ -136,7 +136,7 @@ template <class T, int V> struct latent_bwd : bt_sum<float> {
   bool silu;
   explicit latent_bwd(const bt_op *o)
       : dh(bt_mat_of<T>(o, 0)), u(bt_mat_of<T>(o, 1)), du(bt_mat_of<T>(o, 2)), dot(bt_mat_of<float>(o, 3)), silu(o->i[0]) {}
-  __device__ float operator()(int64_t r, int64_t c) const {
+  __device__ __forceinline__ float operator()(int64_t r, int64_t c) const {
     float a[V], d[V], s = 0;
     bt_load<V>(a, u.row(r) + c);
     bt_load<V>(d, dh.row(r) + c);
@@ -147,7 +147,7 @@ template <class T, int V> struct latent_bwd : bt_sum<float> {
     bt_store<V>(du.row(r) + c, d);
     return s;
   }
-  __device__ void done(int64_t r, float s) const { *dot.row(r) = s; }
+  __device__ __forceinline__ void done(int64_t r, float s) const { *dot.row(r) = s; }
 };
 extern "C" bt_status btk_latent_bwd(bt_ctx *c, cudaStream_t s, const bt_op *o) {
   TYPES(1, 1 | 2 | 4, 8);
@@ -159,7 +159,7 @@ template <class T, int V> struct swiglu {
   bt_rows<T> g, u, y;
   bool silu;
   explicit swiglu(const bt_op *o) : g(bt_mat_of<T>(o, 0)), u(bt_mat_of<T>(o, 1)), y(bt_mat_of<T>(o, 2)), silu(o->i[0]) {}
-  __device__ void operator()(int64_t r, int64_t c) const {
+  __device__ __forceinline__ void operator()(int64_t r, int64_t c) const {
     float a[V], b[V];
     bt_load<V>(a, g.row(r) + c);
     bt_load<V>(b, u.row(r) + c);
@@ -178,7 +178,7 @@ template <class T, int V> struct swiglu_bwd {
   explicit swiglu_bwd(const bt_op *o)
       : g(bt_mat_of<T>(o, 0)), u(bt_mat_of<T>(o, 1)), dy(bt_mat_of<T>(o, 2)), dg(bt_mat_of<T>(o, 3)), du(bt_mat_of<T>(o, 4)),
         silu(o->i[0]) {}
-  __device__ void operator()(int64_t r, int64_t c) const {
+  __device__ __forceinline__ void operator()(int64_t r, int64_t c) const {
     float a[V], b[V], d[V];
     bt_load<V>(a, g.row(r) + c);
     bt_load<V>(b, u.row(r) + c);

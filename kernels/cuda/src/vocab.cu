@@ -20,7 +20,7 @@ template <class T, int V> struct embed {
   int64_t first, n;
   explicit embed(const bt_op *o)
       : ids(bt_mat_of<int32_t>(o, 0)), table(bt_mat_of<T>(o, 1)), out(bt_mat_of<T>(o, 2)), first(o->i[0]), n(o->i[1]) {}
-  __device__ void operator()(int64_t r, int64_t c) const {
+  __device__ __forceinline__ void operator()(int64_t r, int64_t c) const {
     float a[V];
     BT_UNROLL for (int k = 0; k < V; k++) a[k] = 0;
     int64_t id = local_id(ids, r, first, n);
@@ -105,14 +105,14 @@ extern "C" bt_status btk_embed_bwd(bt_ctx *c, cudaStream_t s, const bt_op *o) {
 template <class T, int V> struct xent_max : bt_largest {
   bt_rows<float> x, most;
   explicit xent_max(const bt_op *o) : x(bt_mat_of<float>(o, 0)), most(bt_mat_of<float>(o, 1)) {}
-  __device__ float operator()(int64_t r, int64_t c) const {
+  __device__ __forceinline__ float operator()(int64_t r, int64_t c) const {
     float a[V];
     bt_load<V>(a, x.row(r) + c);
     float m = a[0];
     BT_UNROLL for (int k = 1; k < V; k++) m = bt_max(m, a[k]);
     return m;
   }
-  __device__ void done(int64_t r, float m) const { *most.row(r) = m; }
+  __device__ __forceinline__ void done(int64_t r, float m) const { *most.row(r) = m; }
 };
 extern "C" bt_status btk_xent_max(bt_ctx *c, cudaStream_t s, const bt_op *o) {
   if (bt_empty(o)) return BT_OK;
@@ -127,13 +127,13 @@ template <class T, int V> struct xent_sum : bt_sum<double> {
   explicit xent_sum(const bt_op *o)
       : x(bt_mat_of<float>(o, 0)), most(bt_mat_of<float>(o, 2)), sum(bt_mat_of<float>(o, 3)), target(bt_mat_of<float>(o, 4)),
         targets(bt_mat_of<int32_t>(o, 1)), first(o->i[0]), cols(o->cols) {}
-  __device__ double operator()(int64_t r, int64_t c) const {
+  __device__ __forceinline__ double operator()(int64_t r, int64_t c) const {
     float a[V], m = *most.row(r), s = 0; // of few: a vocabulary is long, so the rest is added in double
     bt_load<V>(a, x.row(r) + c);
     BT_UNROLL for (int k = 0; k < V; k++) s += expf(a[k] - m);
     return s;
   }
-  __device__ void done(int64_t r, double s) const {
+  __device__ __forceinline__ void done(int64_t r, double s) const {
     *sum.row(r) = (float)s;
     int64_t t = local_id(targets, r, first, cols);
     *target.row(r) = t >= 0 ? x.row(r)[t] - *most.row(r) : 0.f;
@@ -150,8 +150,8 @@ struct xent_total : bt_sum<double> {
   bt_rows<float> sum, target;
   float *loss;
   double scale;
-  __device__ double operator()(int64_t, int64_t r) const { return log((double)*sum.row(r)) - *target.row(r); }
-  __device__ void done(int64_t, double s) const { *loss += (float)(scale * s); }
+  __device__ __forceinline__ double operator()(int64_t, int64_t r) const { return log((double)*sum.row(r)) - *target.row(r); }
+  __device__ __forceinline__ void done(int64_t, double s) const { *loss += (float)(scale * s); }
 };
 template <class T, int V> struct xent_slope { // T: of DLogits
   bt_rows<float> x, most, sum;
@@ -162,7 +162,7 @@ template <class T, int V> struct xent_slope { // T: of DLogits
   explicit xent_slope(const bt_op *o)
       : x(bt_mat_of<float>(o, 0)), most(bt_mat_of<float>(o, 2)), sum(bt_mat_of<float>(o, 3)), targets(bt_mat_of<int32_t>(o, 1)),
         d(bt_mat_of<T>(o, 6)), first(o->i[0]), cols(o->cols), scale((float)o->f[0]) {}
-  __device__ void operator()(int64_t r, int64_t c) const {
+  __device__ __forceinline__ void operator()(int64_t r, int64_t c) const {
     float a[V], m = *most.row(r), q = scale / *sum.row(r);
     bt_load<V>(a, x.row(r) + c);
     int64_t t = local_id(targets, r, first, 1ll << 31) - c;
