@@ -16,7 +16,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"unsafe"
 
 	gonumblas "gonum.org/v1/gonum/blas"
@@ -98,7 +97,7 @@ func findBLAS(name string) (blas, error) {
 		if !filepath.IsAbs(name) {
 			return blas{}, fmt.Errorf("BLAS library %q: give an absolute path, or %q", name, Gonum)
 		}
-		path, err := trusted(name)
+		path, err := backend.Trusted(name)
 		if err != nil {
 			return blas{}, fmt.Errorf("BLAS library: %w", err)
 		}
@@ -128,7 +127,7 @@ func loadBLAS(name string) (blas, error) {
 	if lib == nil {
 		return blas{}, fmt.Errorf("BLAS library %s: %s", name, C.GoString(&reason[0]))
 	}
-	path, err := trusted(C.GoString(&info.path[0]))
+	path, err := backend.Trusted(C.GoString(&info.path[0]))
 	if err == nil && C.bt_blas_use(lib, &reason[0], C.size_t(len(reason))) == 0 {
 		err = fmt.Errorf("%s: %s", path, C.GoString(&reason[0]))
 	}
@@ -137,31 +136,6 @@ func loadBLAS(name string) (blas, error) {
 		return blas{}, fmt.Errorf("BLAS library: %w", err)
 	}
 	return blas{path: path, version: strings.TrimSpace(C.GoString(&info.version[0]))}, nil
-}
-
-// trusted resolves links and verifies that a library and every folder above it belong to the user or root, and that
-// nobody else may write there.
-func trusted(path string) (string, error) {
-	path, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return "", err
-	}
-	for p := path; ; p = filepath.Dir(p) {
-		st, err := os.Stat(p)
-		if err != nil {
-			return "", err
-		}
-		owner, ok := st.Sys().(*syscall.Stat_t)
-		if !ok || owner.Uid != 0 && int(owner.Uid) != os.Getuid() {
-			return "", fmt.Errorf("%s belongs to somebody else", p)
-		}
-		if st.Mode().Perm()&0o002 != 0 || st.Mode().Perm()&0o020 != 0 && owner.Gid != 0 && int(owner.Gid) != os.Getgid() {
-			return "", fmt.Errorf("%s may be written by others (%s)", p, st.Mode())
-		}
-		if p == filepath.Dir(p) {
-			return path, nil
-		}
-	}
 }
 
 // gonumGemm computes a product in Go, on as many threads as GOMAXPROCS allows.
