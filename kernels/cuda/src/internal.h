@@ -68,6 +68,7 @@ bt_status bt_scratch(bt_ctx *, cudaStream_t, size_t bytes, void **out);
 bt_status bt_keep(bt_ctx *, size_t bytes, void **out);
 // Makes the context's device the current one of this OS thread; every entry of the table calls it first.
 bt_status bt_current(bt_ctx *);
+cudaError_t bt_use_device(int device); // likewise, for threads that must not write into a context
 
 template <class T> static inline T *bt_at(bt_ptr p) { return reinterpret_cast<T *>(static_cast<uintptr_t>(p)); }
 static inline int64_t bt_ceil(int64_t n, int64_t by) { return (n + by - 1) / by; }
