@@ -1,4 +1,5 @@
-// device_matrix.h - matrices of a test in device memory: any leading dimension, with gaps and margins that must stay as they were.
+// device_matrix.h - matrices of a test in device memory: any leading dimension and alignment, with gaps and margins that must stay
+// as they were. Under AddressSanitizer the memory ends with the last element instead, so that the first byte beyond is named.
 #pragma once
 #include "kernels.h"
 #include <cmath>
@@ -27,13 +28,18 @@ static inline double stored(double x, int type) { // what is left of x
 }
 
 struct device_matrix {
-  int rows, cols, ld, type;
-  size_t size, bytes; // of an element, of the whole
-  char *p = nullptr;  // begins with a margin
-  enum { MARGIN = 256, UNSET = 0xff /* a NaN in every type */ };
+  int rows, cols, ld, type, shift; // shift: elements between the margin, which is aligned, and the first
+  size_t size, bytes;              // of an element, of the whole
+  char *p = nullptr;               // begins with a margin
+#ifdef __SANITIZE_ADDRESS__
+  enum { MARGIN = 256, END = 0, UNSET = 0xff };
+#else
+  enum { MARGIN = 256, END = 256, UNSET = 0xff /* a NaN in every type */ };
+#endif
 
-  device_matrix(int rows, int cols, int gap, int type) : rows(rows), cols(cols), ld(cols + gap), type(type), size(type == BT_BF16 ? 2 : 4) {
-    bytes = 2 * MARGIN + (size_t)rows * ld * size;
+  device_matrix(int rows, int cols, int gap, int type, int shift = 0)
+      : rows(rows), cols(cols), ld(cols + gap), type(type), shift(shift), size(type == BT_BF16 ? 2 : 4) {
+    bytes = at(rows - 1, cols) + END;
     must(cudaMalloc((void **)&p, bytes), "cudaMalloc");
     std::vector<char> unset(bytes, (char)UNSET);
     must(cudaMemcpy(p, unset.data(), bytes, cudaMemcpyHostToDevice), "cudaMemcpy");
@@ -41,7 +47,8 @@ struct device_matrix {
   device_matrix(const device_matrix &) = delete;
   ~device_matrix() { cudaFree(p); }
 
-  bt_mat mat() const { return {(bt_ptr)(uintptr_t)(p + MARGIN), ld}; }
+  size_t at(int r, int c) const { return MARGIN + (shift + (size_t)r * ld + c) * size; }
+  bt_mat mat() const { return {(bt_ptr)(uintptr_t)(p + at(0, 0)), ld}; }
   std::vector<char> raw() const {
     std::vector<char> b(bytes);
     must(cudaMemcpy(b.data(), p, bytes, cudaMemcpyDeviceToHost), "cudaMemcpy");
@@ -51,7 +58,7 @@ struct device_matrix {
     std::vector<char> b = raw();
     for (int r = 0; r < rows; r++)
       for (int c = 0; c < cols; c++) {
-        char *to = &b[MARGIN + ((size_t)r * ld + c) * size];
+        char *to = &b[at(r, c)];
         float f = (float)x[(size_t)r * cols + c];
         uint16_t h = to_bf16(f);
         memcpy(to, type == BT_BF16 ? (void *)&h : (void *)&f, size);
@@ -65,13 +72,13 @@ struct device_matrix {
     std::vector<bool> element(bytes);
     for (int r = 0; r < rows; r++)
       for (int c = 0; c < cols; c++) {
-        size_t at = MARGIN + ((size_t)r * ld + c) * size;
+        size_t here = at(r, c);
         uint32_t u = 0;
-        memcpy(type == BT_BF16 ? (char *)&u + 2 : (char *)&u, &b[at], size);
+        memcpy(type == BT_BF16 ? (char *)&u + 2 : (char *)&u, &b[here], size);
         float f;
         memcpy(&f, &u, 4);
         x[(size_t)r * cols + c] = f;
-        for (size_t i = 0; i < size; i++) element[at + i] = true;
+        for (size_t i = 0; i < size; i++) element[here + i] = true;
       }
     for (size_t i = 0; i < bytes; i++)
       if (!element[i] && b[i] != (char)UNSET) *intact = false;
