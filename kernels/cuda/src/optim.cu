@@ -16,6 +16,9 @@ template <class T, int V> struct squares : bt_sum<double> {
       bt_load<V>(a, x + at);
       BT_UNROLL for (int k = 0; k < V; k++) s += (double)a[k] * a[k];
     } else {
+#ifdef BT_FAULT_OUT_OF_BOUNDS
+      const int64_t n = this->n + 1;
+#endif
       for (; at < n; at++) s += (double)bt_float(x[at]) * bt_float(x[at]);
     }
     return s;

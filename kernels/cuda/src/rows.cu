@@ -27,12 +27,7 @@ extern "C" bt_status btk_norm_stats(bt_ctx *c, cudaStream_t s, const bt_op *o) {
 static __global__ void __launch_bounds__(BT_THREADS)
     norm_rstd(bt_rows<float> stat, bt_rows<float> rstd, int64_t rows, double width, double eps) {
   int64_t r = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-#ifdef BT_FAULT_OUT_OF_BOUNDS
-  if (r <= rows)
-#else
-  if (r < rows)
-#endif
-    *rstd.row(r) = (float)(1.0 / sqrt(*stat.row(r) / width + eps));
+  if (r < rows) *rstd.row(r) = (float)(1.0 / sqrt(*stat.row(r) / width + eps));
 }
 extern "C" bt_status btk_norm_rstd(bt_ctx *c, cudaStream_t s, const bt_op *o) {
   TYPES(0, 0, 3);

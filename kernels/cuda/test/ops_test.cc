@@ -1,25 +1,26 @@
 // ops_test.cc - every operation on rows and elements against double references: types, awkward shapes, order of the streams.
 //
-//   ops_test [WORDS]    WORDS: a mode of the emulator, such as "random=7 lazy"
+//   ops_test [WORDS [PART...]]    WORDS: a mode of the emulator, such as "random=7 lazy"; PART: norm rows cross memory vocab optim streams
 #include "op_test.h"
 
 int main(int argc, char **argv) {
 #ifdef BT_EMU
   const char *words = argc > 1 ? argv[1] : getenv("BOOST_EMU");
   if (const char *wrong = emu::set_mode(words ? words : "")) return fprintf(stderr, "%s\n", wrong), 2;
-#else
-  (void)argc, (void)argv;
 #endif
   bt_ctx c{};
   test_ctx = &c;
   must(cudaStreamCreate(&test_stream), "cudaStreamCreate");
-  test_norm();
-  test_rows();
-  test_cross();
-  test_memory();
-  test_vocab();
-  test_optim();
-  test_streams();
+  const struct {
+    const char *name;
+    void (*run)();
+  } parts[] = {{"norm", test_norm},   {"rows", test_rows},   {"cross", test_cross},    {"memory", test_memory},
+               {"vocab", test_vocab}, {"optim", test_optim}, {"streams", test_streams}};
+  for (auto &p : parts) {
+    bool wanted = argc <= 2;
+    for (int k = 2; k < argc; k++) wanted |= !strcmp(argv[k], p.name);
+    if (wanted) p.run();
+  }
   int n = finish_tests();
   printf(n ? "%d failures\n" : "ok\n", n);
   return n != 0;
