@@ -21,6 +21,9 @@ type World struct {
 	// that the rules of kernels allow. By default it happens at once, the earliest (receives excepted). A step that reads or
 	// writes an operand of a collective under way gives different numbers in the two modes.
 	Deferred bool
+	// Coarse computes sums in fp32, from the last term to the first, as another device may. How far that moves a step is what
+	// tolerances are made of.
+	Coarse bool
 
 	mu     sync.Mutex
 	last   uint64

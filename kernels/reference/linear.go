@@ -153,17 +153,24 @@ func (d *Device) gemm(o *kernels.Gemm) {
 			c = at(o.C, o.StrideC)
 		}
 		each(out, func(r, col int) float64 {
-			sum := 0.0
-			for j, v := range a[r] {
-				sum += v * b[col][j]
-			}
-			sum *= float64(o.Alpha)
+			sum := d.dot(a[r], b[col]) * float64(o.Alpha)
 			if o.Beta != 0 {
 				sum += float64(o.Beta) * c.at(r, col)
 			}
 			return sum
 		})
 	}
+}
+
+func (d *Device) dot(a, b []float64) float64 {
+	if d.world.Coarse {
+		return d.sum(len(a), func(j int) float64 { return a[j] * b[j] })
+	}
+	sum := 0.0
+	for j, v := range a {
+		sum += v * b[j]
+	}
+	return sum
 }
 
 // rowsOf copies n vectors of length k: the rows, or when turned the columns.

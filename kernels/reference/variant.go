@@ -68,7 +68,7 @@ func gateOf(gate matrix, c int) float64 {
 func (d *Device) crossBwd(o *kernels.CrossBwd) {
 	dh, carry, prev, gate, dgate := d.mat(o.DH), d.mat(o.Carry), d.mat(o.Prev), d.mat(o.Gate), d.mat(o.DGate)
 	each(dgate, func(_, c int) float64 {
-		return dgate.at(0, c) + sumRow(dh.rows, func(r int) float64 { return dh.at(r, c) * act(o.Silu, prev.at(r, c)) })
+		return dgate.at(0, c) + d.sum(dh.rows, func(r int) float64 { return dh.at(r, c) * act(o.Silu, prev.at(r, c)) })
 	})
 	for r := range dh.rows {
 		for c := range dh.cols {
