@@ -147,6 +147,8 @@ func machineOf(e experiment.Experiment, named string) (planner.Machine, error) {
 	case named != "":
 		f, err := readMachine(named)
 		return f.Machine(e.Where.Nodes), err
+	case local && e.Step.Device == experiment.DeviceCUDA:
+		return gpuMachine(planner.ThisMachine(), e.World()), nil
 	case local:
 		return planner.ThisMachine(), nil
 	}

@@ -139,6 +139,9 @@ func (a *app) launchPreflight(ctx context.Context, s *runner.Store, e experiment
 
 // look runs the preflight to its end. However it ends, there is something to tell.
 func (a *app) look(ctx context.Context, s *runner.Store, p prepared, spec *protocol.PreflightSpec) (preflightResult, error) {
+	if err := compile(ctx, p.experiment, a.note); err != nil {
+		return preflightResult{}, err
+	}
 	o, err := p.preflightOptions(spec)
 	if err != nil {
 		return preflightResult{}, err

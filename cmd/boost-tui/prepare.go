@@ -40,6 +40,9 @@ func (a *app) checks() checks { return checks{a.store, a.note} }
 func (a *app) prepare(e experiment.Experiment) (prepared, error) { return a.checks().prepare(e) }
 
 func (c checks) prepare(e experiment.Experiment) (prepared, error) {
+	if err := c.auto(&e); err != nil {
+		return prepared{}, usage(err)
+	}
 	e, err := e.Resolve()
 	if err != nil {
 		return prepared{}, usage(err)
@@ -50,6 +53,9 @@ func (c checks) prepare(e experiment.Experiment) (prepared, error) {
 	}
 	found := planner.Check(e, m)
 	if err := experiment.Invalid(found); err != nil {
+		return prepared{}, usage(err)
+	}
+	if err := checkDevice(e); err != nil {
 		return prepared{}, usage(err)
 	}
 	if err := runner.Furnish(&e.Where); err != nil {
