@@ -30,8 +30,7 @@ const char *bt_fake_mode(const char *mode) {
     } else if (!w.compare(0, 7, "driver=")) m.driver = w.substr(7);
     else rest += w + " ";
   }
-  const char *tests = getenv("BOOST_EMU");
-  if (const char *bad = emu::set_mode(rest.empty() && tests ? tests : rest.c_str())) return bad;
+  if (const char *bad = emu::set_mode(rest.c_str())) return bad;
   std::lock_guard<std::mutex> g(lock());
   now() = m;
   return nullptr;

@@ -254,7 +254,8 @@ static int32_t abort_comm(nccl_comm h) {
   Comm c = find(h);
   if (!c) return refuse(nullptr, NCCL_INVALID_ARGUMENT, "ncclCommAbort: not a communicator, or aborted already");
   fail(c->shared->header, NCCL_REMOTE_ERROR, "aborted by rank %d", c->rank);
-  if (c->launch) c->launch = nullptr;
+  c->aborted = true;
+  c->launch = nullptr;
   forget(c);
   return NCCL_SUCCESS;
 }

@@ -89,6 +89,7 @@ struct nccl_comm_t {
   int n = 0, rank = 0;
   uint64_t nonce = 0; // of the identity
   enum { JOINING, READY, SPLITTING, LAUNCHING, FINALIZING, FINALIZED } state = JOINING;
+  std::atomic<bool> aborted{false};
   int polls = 0;                        // that must still come until a launch is over
   std::function<void()> launch;         // what the last of them does
   std::atomic<uint64_t> issued{0}, turn{0}; // messages: one after the other, whatever streams they are on

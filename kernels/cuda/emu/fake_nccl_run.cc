@@ -148,7 +148,7 @@ static bool collective(Flight *f) {
     call.seq = f->seq;
     if (!lay_out(c, &c->half[f->seq & 1], &call, f->ops)) {
       fail(h, NCCL_SYSTEM_ERROR, "rank %d has no shared memory for its message #%llu", c->rank, (unsigned long long)f->seq);
-      return true;
+      return false;
     }
     own.posted = f->seq;
   }
@@ -159,7 +159,7 @@ static bool collective(Flight *f) {
     const Call &a = h->member[0].call[f->seq & 1], &b = h->member[r].call[f->seq & 1];
     if (same(a, b)) continue;
     fail(h, NCCL_INVALID_USAGE, "ranks disagree: rank 0 is at %s, rank %d is at %s", describe(a).c_str(), r, describe(b).c_str());
-    return true;
+    return false;
   }
   waited(f->stream, f->came, now_ns());
   compute(c, f->seq, f->ops);
@@ -176,7 +176,7 @@ static bool transfer_sent(Flight *f, int to) {
     m.call.seq = f->seq = ++c->sent[to];
     if (!lay_out(c, &c->mail[to], &m.call, f->ops)) {
       fail(h, NCCL_SYSTEM_ERROR, "rank %d has no shared memory for its transfer #%llu", c->rank, (unsigned long long)f->seq);
-      return true;
+      return false;
     }
     m.posted = f->seq;
   }
@@ -206,7 +206,7 @@ static bool transfer_received(Flight *f, int from) {
   }
   if (!agree) {
     fail(h, NCCL_INVALID_USAGE, "ranks disagree: rank %d is at %s, rank %d is at %s", from, describe(m.call).c_str(), c->rank, describe(own).c_str());
-    return true;
+    return false;
   }
   for (int i = 0; i < own.parts; i++) memcpy(f->ops[i].dst, c->shared->base + m.call.at[i], own.part[i].count * type_bytes(own.part[i].type));
   waited(f->stream, f->came, now_ns());
@@ -218,8 +218,9 @@ static bool transfer_received(Flight *f, int from) {
 static bool poll(Flight *f) {
   nccl_comm_t *c = f->comm.get();
   if (c->turn < f->turn) return false;
-  bool over = c->shared->header->failed != 0;
-  if (!over) {
+  // As with the real one, a message that cannot be hangs until its communicator is aborted: what is over is done.
+  bool over = c->aborted;
+  if (!over && !c->shared->header->failed) {
     const Part &p = f->ops[0].part;
     over = p.kind == SEND ? transfer_sent(f, p.root) : p.kind == RECV ? transfer_received(f, p.root) : collective(f);
   }

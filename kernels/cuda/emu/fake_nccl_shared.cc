@@ -103,7 +103,11 @@ void fail(Header *h, int32_t result, const char *format, ...) {
 
 int32_t failure(Header *h, char *text, size_t len) {
   uint32_t f = h->failed;
-  for (int i = 0; f == 1 && i < 100000; i++) f = h->failed; // whoever writes the reason may die while it does
+  for (int i = 0; f == 1 && i < 5000; i++) { // whoever writes the reason may die while it does
+    timespec t = {0, 100000};
+    nanosleep(&t, nullptr);
+    f = h->failed;
+  }
   if (!f) return 0;
   snprintf(text, len, "%s", f < 16 ? "the communicator failed" : h->why);
   return f < 16 ? NCCL_REMOTE_ERROR : (int32_t)f - 16;

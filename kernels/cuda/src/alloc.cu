@@ -25,13 +25,19 @@ static bt_status device_new(bt_ctx *c, uint64_t bytes, void **out) {
   return BT_OK;
 }
 
+// Waits by asking: the runtime's own waiting calls know nothing of peers that do not come.
+static bt_status settle(bt_ctx *c, bt_stream *s) {
+  bt_status status;
+  while ((status = bt_stream_query(c, s, 100000)) == BT_ENOTREADY) {}
+  return status;
+}
+
 static bt_status zeroed(bt_ctx *c, uint64_t bytes, void **out) {
   bt_status status = device_new(c, bytes, out);
   if (status) return status;
   // The legacy default stream is none of ours: they are non-blocking ones. The memory must be zero before any of them uses it.
-  cudaError_t e = cudaMemsetAsync(*out, 0, up(bytes), c->streams[0]->s);
-  if (e == cudaSuccess) e = cudaStreamSynchronize(c->streams[0]->s);
-  return bt_check(c, "clear memory", e);
+  status = bt_check(c, "clear memory", cudaMemsetAsync(*out, 0, up(bytes), c->streams[0]->s));
+  return status ? status : settle(c, c->streams[0]);
 }
 
 static bool forget(std::vector<void *> *list, void *p) {
@@ -57,7 +63,9 @@ bt_status bt_free(bt_ctx *c, bt_ptr p) {
   void *at = bt_at<void>(p);
   if (!p || !forget(&c->device_memory, at))
     return bt_fail(c, BT_EINVAL, "frees memory at 0x%llx, which this context did not allocate", (unsigned long long)p);
-  return bt_check(c, "free memory", cudaFree(at)); // waits until the device is idle
+  // The call waits until the device is idle. What fails meanwhile is told by the stream that it fails, not here.
+  for (bt_stream *s : c->streams) settle(c, s);
+  return bt_check(c, "free memory", cudaFree(at));
 }
 
 bt_status bt_host_alloc(bt_ctx *c, uint64_t bytes, void **out) {
@@ -80,6 +88,7 @@ bt_status bt_host_free(bt_ctx *c, void *p) {
   bt_status status = bt_current(c);
   if (status) return status;
   if (!forget(&c->pinned, p)) return bt_fail(c, BT_EINVAL, "frees host memory at %p, which this context did not allocate", p);
+  for (bt_stream *s : c->streams) settle(c, s);
   return bt_check(c, "free pinned memory", cudaFreeHost(p));
 }
 

@@ -15,10 +15,12 @@ static void pause_us(int us) {
   nanosleep(&t, nullptr);
 }
 
+bool bt_comm_aborted(const char *text) { return text && !strncmp(text, "aborted by", 10); }
+
 // What NCCL says of an error: its code, and the last error's text where it has one.
 bt_status bt_comm_explain(bt_comm *m, nccl_comm comm, int32_t r, const char *what) {
   const char *last = nccl(m)->last_error(comm);
-  bool aborted = last && !strncmp(last, "aborted by", 10); // another rank ended it on purpose
+  bool aborted = bt_comm_aborted(last); // another rank ended it on purpose
   bt_comm_fail(m, aborted ? BT_EABORTED : r == NCCL_INVALID_ARGUMENT ? BT_EINVAL : BT_ECOMM, "%s%s%s%s%.300s", what, *what ? ": " : "",
                aborted ? "" : nccl(m)->error_string(r), last && *last && !aborted ? ": " : "", last ? last : "");
   return m->failed;
@@ -141,9 +143,10 @@ static bool done(bt_comm *m, nccl_comm comm) {
 static void advance(bt_comm *m) {
   if (m->aborting) bt_comm_fail(m, BT_EABORTED, "aborted while joining");
   while (!m->failed && !m->ready) {
-    // A split is over when both its parent and what it made say so; what it made exists only then.
+    // A split is over when both its parent and what it made say so; what it made is there only once the parent does.
+    if (!done(m, m->main)) return;
     nccl_comm made = m->splits ? m->split[m->splits - 1] : nullptr;
-    if (!done(m, m->main) || (made && !done(m, made))) return;
+    if (made && !done(m, made)) return;
     if (m->splits) end_split(m);
     if (m->splits < splits_of(m)) begin_split(m);
     else m->ready = true;

@@ -45,6 +45,7 @@ struct bt_comm {
 void bt_comm_fail(bt_comm *, bt_status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 // Makes it fail with what NCCL says of an error. With the lock held.
 bt_status bt_comm_explain(bt_comm *, nccl_comm, int32_t result, const char *what);
+bool bt_comm_aborted(const char *text); // whether that is the text of an error of what another rank has aborted on purpose
 // Waits until NCCL has done what it was asked for, at most so long (0: for ever). BT_OK, or the communicator has failed. With the lock held.
 bt_status bt_comm_settle(bt_comm *, nccl_comm, const char *what, int64_t most_ns);
 // Looks whether NCCL has met an error and whether the oldest message is stuck. With the lock held.

@@ -154,28 +154,28 @@ bt_status bt_message(bt_ctx *c, bt_stream *s, const bt_coll *o) {
 
 static bool over(cudaEvent_t e) { return cudaEventQuery(e) == cudaSuccess; }
 
-// What NCCL says of its own accord: sockets that were closed, the fake one's disagreements and deaths.
+// What NCCL says of its own accord: sockets that were closed; of the fake one disagreements and deaths, too. Of several communicators
+// that have failed the one that was aborted comes last: another rank aborts all of its own when one of them fails.
 static void ask_nccl(bt_comm *m) {
   const nccl_api *nccl = &m->ctx->lib->nccl;
+  nccl_comm bad = nullptr;
+  int32_t why = 0;
   for (nccl_comm c : {m->main, m->split[0], m->split[1], m->split[2], m->split[3]}) {
     int32_t state = NCCL_SUCCESS, r = c ? nccl->async_error(c, &state) : 0;
-    if (m->failed || (!r && (!state || state == NCCL_IN_PROGRESS))) continue;
-    bt_comm_explain(m, c, r ? r : state, "");
-    return;
+    if (!r && (!state || state == NCCL_IN_PROGRESS)) continue;
+    if (!bad || bt_comm_aborted(nccl->last_error(bad))) bad = c, why = r ? r : state;
   }
+  if (bad) bt_comm_explain(m, bad, why, "");
 }
 
 void bt_comm_look(bt_comm *m) {
   if (m->failed || !m->main) return;
-  // First the messages, then NCCL: an error ends what runs, and what has ended before it is told is done well.
-  size_t done = 0;
-  while (done < m->flights.size() && over(m->flights[done].end)) done++;
-  ask_nccl(m);
-  if (m->failed) return;
-  for (; done; done--) {
+  while (!m->flights.empty() && over(m->flights.front().end)) {
     m->events.insert(m->events.end(), {m->flights.front().start, m->flights.front().end});
     m->flights.pop_front();
   }
+  ask_nccl(m);
+  if (m->failed) return;
   // The watch begins when a stream has come to its message: what waits for its turn does not wait for peers.
   int64_t now = bt_monotonic(), most = (int64_t)m->ctx->opt.stall_ms * 1000000;
   for (bt_flight &f : m->flights) {
@@ -193,7 +193,7 @@ void bt_comms_watch(bt_ctx *c) {
       if (m->ready && !m->ended) bt_comm_look(m);
       if (m->failed && !m->told) {
         for (const bt_flight &f : m->flights) bt_stream_fail(f.on, m->failed, f.ticket, m->why);
-        m->told = true;
+        m->told = true; // the oldest of a stream is the one that it has failed at
       }
       m->lock.unlock();
     }

@@ -63,16 +63,20 @@ static std::vector<std::string> folders(const bt_wanted *w) {
   return out;
 }
 
-// Why a file and the folders above it are not to be trusted; "" when they are.
+// Why a file and the folders above it are not to be trusted; "" when they are. The same rule as backend.Trusted: in a folder
+// like /tmp everybody may write and nobody may touch what is another's, but not beside the library itself.
 static std::string distrust(const std::string &path) {
-  for (std::string at = path; !at.empty(); at = at.substr(0, at.rfind('/'))) {
+  std::string folder = path.substr(0, path.rfind('/'));
+  for (std::string at = path;; at = at.substr(0, at.rfind('/'))) {
     struct stat st;
-    if (stat(at.c_str(), &st)) return at + ": " + strerror(errno);
-    if (st.st_uid != 0 && st.st_uid != geteuid()) return at + " belongs to another user";
-    bool open = st.st_mode & (S_IWGRP | S_IWOTH), sticky = S_ISDIR(st.st_mode) && st.st_mode & S_ISVTX;
-    if (open && !sticky) return at + " can be written by others";
+    const char *name = at.empty() ? "/" : at.c_str();
+    if (stat(name, &st)) return std::string(name) + ": " + strerror(errno);
+    if (st.st_uid != 0 && st.st_uid != getuid()) return std::string(name) + " belongs to another user";
+    bool sticky = st.st_mode & S_ISVTX && at != path && at != folder;
+    bool group = st.st_mode & S_IWGRP && st.st_gid != 0 && st.st_gid != getgid();
+    if ((st.st_mode & S_IWOTH || group) && !sticky) return std::string(name) + " may be written by others";
+    if (at.empty()) return "";
   }
-  return "";
 }
 
 static void *open_at(const std::string &path, bt_library *out) {
