@@ -13,6 +13,8 @@ out=$(realpath -m "${OUT:-build/emulator}")
 jobs=${JOBS:-2}
 tests=kernels/cuda/test
 mkdir -p "$out"
+exec 9>"$out/lock" # two of these would write the same objects
+flock 9
 # Fibers have stacks of their own, which the checks for leaks and for use after return do not understand.
 export ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0
 
