@@ -46,7 +46,6 @@ pip() {
 }
 
 environment() {
-	mkdir -p build
 	[ -x "$venv/bin/python" ] && "$venv/bin/python" -m pip --version >/dev/null 2>&1 && return
 	command -v python3 >/dev/null 2>&1 || cannot "there is no python3 to install the wheels of nvcc with, and CUDA_HOME is not set"
 	rm -rf "$venv"
@@ -135,6 +134,11 @@ report() {
 	fi
 	say "boost-tui finds the library in \$BOOST_CUDA_LIB, beside its binary, or in build/; \`build/boost-tui doctor\` says more"
 }
+
+# One at a time in this folder.
+mkdir -p build
+exec 9>build/cuda.lock
+flock -n 9 || { say "waiting for another scripts/cuda.sh"; flock 9; }
 
 case "${1:-build}" in
 setup) toolkit ;;
