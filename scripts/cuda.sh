@@ -39,8 +39,11 @@ pip() {
 	local log=build/cuda-pip.log from=(--retries 1 --timeout 15)
 	[ -n "${CUDA_WHEELS:-}" ] && from=(--no-index --find-links "$CUDA_WHEELS")
 	if ! timeout "${CUDA_DOWNLOAD_TIMEOUT:-300}" "$venv/bin/python" -m pip "$1" -q --disable-pip-version-check --no-input --no-deps "${from[@]}" "${@:2}" >"$log" 2>&1; then
-		pip_says=$(grep -iE 'error|no module|timed out' "$log" | tail -n 1 | cut -c1-160)
-		pip_says=${pip_says:-see $log}
+		if grep -qE 'NewConnectionError|NameResolution|Name or service|ConnectTimeout|Network is unreachable' "$log"; then
+			pip_says="pip does not reach its index ($log has all)"
+		else
+			pip_says="$(grep -iE 'error|no module' "$log" | tail -n 1 | cut -c1-160) ($log has all)"
+		fi
 		return 1
 	fi
 }

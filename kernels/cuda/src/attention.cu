@@ -32,8 +32,8 @@ bt_status shape_of(bt_ctx *c, const char *name, const bt_op *o, bt_attention_sha
                    (long long)h->seq, (long long)h->dim);
   h->heads = o->cols / h->dim;
   h->sequences = o->rows / h->seq;
-  if (h->seq > INT32_MAX / 2 || h->heads * h->sequences > INT32_MAX)
-    return bt_fail(c, BT_EUNSUPPORTED, "%s of %lld heads in sequences of %lld is too large for one launch", name,
+  if (h->seq > 32 * 65535 || h->heads * h->sequences > INT32_MAX)
+    return bt_fail(c, BT_EUNSUPPORTED, "%s of %lld heads in sequences of %lld: more than one launch can do (2,097,120 positions)", name,
                    (long long)(h->heads * h->sequences), (long long)h->seq);
   return BT_OK;
 }
