@@ -129,7 +129,7 @@ int main(int argc, char **argv) {
     const char *name;
     void (*run)();
   } tests[] = {{"context", test_context}, {"libraries", test_libraries}, {"lt", test_lt}, {"nccl", test_nccl},
-               {"gemm", test_gemm}, {"streams", test_streams}, {"collectives", test_collectives}, {"faults", test_faults}};
+               {"gemm", test_gemm}, {"streams", test_streams}, {"collectives", test_collectives}, {"faults", test_faults}, {"real", test_real}};
   for (auto &t : tests) {
     bool asked = argc < 2;
     for (int i = 1; i < argc; i++) asked |= !strcmp(argv[i], t.name);

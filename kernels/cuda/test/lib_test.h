@@ -68,4 +68,4 @@ struct place { // memory that they share
 std::vector<int> ranks(int n, const std::function<void(int rank, place *)> &, int seconds = 60, const std::function<void(place *)> &meanwhile = nullptr);
 bt_uid share_uid(bt_ctx *, int rank, place *, int which = 0); // rank 0 makes it
 
-void test_context(), test_libraries(), test_streams(), test_gemm(), test_lt(), test_nccl(), test_collectives(), test_faults();
+void test_context(), test_libraries(), test_streams(), test_gemm(), test_lt(), test_nccl(), test_collectives(), test_faults(), test_real();
