@@ -13,7 +13,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 venv=build/cuda objects=build/cuda-objects library=build/libboost_cuda.so
-compiler=(nvidia-cuda-nvcc==13.0.88 nvidia-cuda-crt==13.0.88 nvidia-nvvm==13.0.88 nvidia-cuda-runtime==13.0.96 nvidia-cuda-cccl==13.0.85)
+compiler=(nvidia-cuda-nvcc==13.0.88 nvidia-cuda-crt==13.0.88 nvidia-nvvm==13.0.88 nvidia-cuda-runtime==13.0.96 nvidia-cuda-cccl==13.0.85 nvidia-nvtx==13.0.85)
 libraries=(nvidia-cublas==13.0.2.14 nvidia-nccl-cu13==2.32.3)
 read -ra archs <<<"${CUDA_ARCHS:-80 90}"
 sources=(kernels/cuda/src/*.cu)

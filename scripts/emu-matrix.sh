@@ -2,7 +2,7 @@
 # The CUDA kernels under the emulator in all its modes, and proof that the modes find faults.
 #
 #   scripts/emu-matrix.sh all                    everything that follows
-#   scripts/emu-matrix.sh mode NAME              the kernels' tests in one mode: order random1 random2 lazy race asan
+#   scripts/emu-matrix.sh mode NAME              the tests in one mode: order random1 random2 lazy race asan
 #   scripts/emu-matrix.sh fault NAME [MODE...]   plants a fault; each mode that is named, or its own, must find it
 #   scripts/emu-matrix.sh modes | faults         the names
 #
@@ -53,7 +53,9 @@ mode() {
 	for program in ops_test attention_test; do
 		quietly "$out/$name-$program.log" nice "$out/$variant/$program" "$words" || { say "$name: $program failed"; return 1; }
 	done
-	say "$name: the kernels' tests hold ($((SECONDS - start)) s)"
+	# Contexts, products and messages between processes; what they refuse, and what ends them.
+	quietly "$out/$name-lib_test.log" env BOOST_EMU="$words" nice "$out/$variant/lib_test" || { say "$name: lib_test failed"; return 1; }
+	say "$name: the tests of the kernels and of what is around them hold ($((SECONDS - start)) s)"
 }
 
 fault() {

@@ -1,5 +1,5 @@
 // lib_test.h - tests of the library around the kernels: contexts, streams, products, communicators, through its table of functions;
-// and of what the fakes of cuBLASLt and NCCL refuse. Built and run by lib_test.sh.
+// and of what the fakes of cuBLASLt and NCCL refuse. scripts/emu-matrix.sh builds and runs them.
 #pragma once
 #include "library.h"
 #include <cstdio>
