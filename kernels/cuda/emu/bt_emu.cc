@@ -218,8 +218,9 @@ static void run_block() {
   }
 }
 
-void run_grid(const char *name, dim3 grid, dim3 block, size_t dyn_bytes, const std::function<void()> &body) {
+void run_grid(const char *name, const char *types, dim3 grid, dim3 block, size_t dyn_bytes, const std::function<void()> &body) {
   M.kernel = name;
+  M.types = types;
   M.grid = grid;
   M.block = block;
   M.threads = block.x * block.y * block.z;

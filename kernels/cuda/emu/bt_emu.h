@@ -68,7 +68,7 @@ struct Machine {
   uint32_t epoch = 1; // counts barriers
   uint64_t block_serial = 0;
   dim3 grid, block, bid;
-  const char *kernel = "";
+  const char *kernel = "", *types = ""; // as BT_LAUNCH names it, and a signature that tells instances of a template apart
   const std::function<void()> *body = nullptr;
   size_t dyn_bytes = 0;
   uint64_t switches = 0, blocks = 0; // ever
@@ -80,7 +80,7 @@ void block_barrier(const char *file, int line);
 uint32_t warp_exchange(unsigned mask, const uint64_t *words, int n, const char *file, int line);
 // A mistake of a kernel: the first one fails the device for good, as a fault does on a GPU, and is its text.
 void report(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void run_grid(const char *name, dim3 grid, dim3 block, size_t dyn_bytes, const std::function<void()> &body);
+void run_grid(const char *name, const char *types, dim3 grid, dim3 block, size_t dyn_bytes, const std::function<void()> &body);
 void async_copy(std::function<void()> land);
 void async_commit();
 void async_wait(unsigned n);

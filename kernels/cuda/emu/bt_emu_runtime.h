@@ -26,9 +26,10 @@ inline cudaError_t launch(const char *name, void (*k)(KA...), dim3 g, dim3 b, si
   if (!g.x || !g.y || !g.z || g.x > 0x7fffffffu || g.y > 65535 || g.z > 65535 || threads == 0 || threads > 1024 ||
       threads % 32 != 0 || dyn_bytes > emu::M.opt.max_shared)
     return emu::launch_error(cudaErrorInvalidConfiguration);
+  const char *types = __PRETTY_FUNCTION__;
   emu::push(s, [=] {
     std::function<void()> body = [&] { k(static_cast<KA>(a)...); };
-    emu::run_grid(name, g, b, dyn_bytes, body);
+    emu::run_grid(name, types, g, b, dyn_bytes, body);
     return true;
   });
   return cudaSuccess;

@@ -66,7 +66,7 @@ extern bt_ctx *test_ctx;
 extern cudaStream_t test_stream;
 extern int failures;
 
-void test_rows(), test_norm(), test_cross(), test_memory(), test_vocab(), test_optim(), test_streams();
+void test_rows(), test_norm(), test_cross(), test_memory(), test_vocab(), test_optim(), test_streams(), test_emulator();
 
 static inline double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 static inline double silu(double x) { return x * sigmoid(x); }
