@@ -52,6 +52,9 @@ func (d *Device) rest(op kernels.Op) bool {
 		o.f[0], o.f[1] = C.double(e.A), C.double(e.B)
 	case *kernels.Copy:
 		d.over(C.BT_COPY, &e.Dst, &e.Src, &e.Dst).i[0] = C.int64_t(e.Dst.DType.Bytes())
+		d.narrow = false // bytes are bytes
+	case *kernels.Convert:
+		d.over(C.BT_CONVERT, &e.Out, &e.X, &e.Out)
 	case *kernels.Fill:
 		d.over(C.BT_FILL, &e.X, &e.X).f[0] = C.double(e.Value)
 	case *kernels.Embed:
