@@ -80,6 +80,10 @@ static void context_close(bt_ctx *c) {
 }
 
 static bt_status context_open(const bt_options *o, bt_ctx **out, char *err, size_t errlen) {
+  if (o->size < sizeof *o) { // an older program
+    snprintf(err, errlen, "options of %u bytes; this library wants %zu", o->size, sizeof *o);
+    return BT_EINVAL;
+  }
   bt_ctx *c = new bt_ctx;
   c->opt = *o;
   c->device = o->device;

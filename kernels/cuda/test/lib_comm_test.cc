@@ -87,7 +87,7 @@ static void pipeline(bt_ctx *c, bt_comm *m, int rank, int n, size_t count) {
 
 static void all(int n, const char *mode) {
   auto codes = ranks(n, [=](int rank, place *p) {
-    context c(options(20000, mode));
+    context c(options(120000, mode));
     bt_stream *s = nullptr;
     CHECK(!api()->stream_new(c, &s));
     bt_comm *tp = join(c, share_uid(c, rank, p, 0), n, rank, "tp"), *pp = join(c, share_uid(c, rank, p, 1), n, rank, "pp");

@@ -19,6 +19,9 @@ void test_context() {
   WORDS(open_error(options(0, "cc=7.0")), "too old", "compute capability 7.0", "8.0");
   WORDS(open_error(options(0, "driver=none")), "no NVIDIA driver", "libcuda.so.1");
   WORDS(open_error(options(0, "driver=12.4")), "CUDA 12.4, too old", "13.0");
+  bt_options old = options();
+  old.size = 32;
+  WORDS(open_error(old), "options of 32 bytes");
   bt_options far = options();
   far.device = 1000;
   bt_status s = BT_OK;

@@ -61,7 +61,7 @@ void sync(bt_ctx *c, bt_stream *s) {
 bt_comm *join(bt_ctx *c, const bt_uid &uid, int n, int rank, const char *name) {
   bt_comm *m = nullptr;
   bt_status s = api()->comm_join(c, &uid, n, rank, name, &m);
-  for (int64_t end = bt_monotonic() + 30000000000; !s && (s = api()->comm_ready(m, 5000)) == BT_ENOTREADY && bt_monotonic() < end;) s = BT_OK;
+  for (int64_t end = bt_monotonic() + 120000000000; !s && (s = api()->comm_ready(m, 5000)) == BT_ENOTREADY && bt_monotonic() < end;) s = BT_OK;
   CHECK(!s, "join %s: status %d: %s", name, s, api()->error(c));
   return s ? nullptr : m;
 }

@@ -26,7 +26,7 @@ void check_words(const char *file, int line, const std::string &text, std::vecto
 #define WORDS(text, ...) check_words(__FILE__, __LINE__, text, {__VA_ARGS__})
 
 const bt_api *api();
-bt_options options(int stall_ms = 20000, const char *mode = nullptr); // mode: else $BOOST_EMU
+bt_options options(int stall_ms = 120000, const char *mode = nullptr); // mode: else $BOOST_EMU
 struct context {                                                      // opened, or the test fails
   bt_ctx *c = nullptr;
   explicit context(const bt_options &);
@@ -37,7 +37,7 @@ struct context {                                                      // opened,
 };
 std::string open_error(const bt_options &, bt_status *status = nullptr); // of a context that must not open
 void sync(bt_ctx *, bt_stream *s = nullptr);                             // waits; the test fails where it does
-bt_status wait_for(bt_ctx *, bt_stream *s, std::string *text, int seconds = 30);
+bt_status wait_for(bt_ctx *, bt_stream *s, std::string *text, int seconds = 120);
 bt_comm *join(bt_ctx *, const bt_uid &, int n, int rank, const char *name); // waits until all have joined
 
 // Device memory with its copy on the host.
@@ -65,7 +65,7 @@ struct place { // memory that they share
   volatile double number[8];
   char text[8][1024];
 };
-std::vector<int> ranks(int n, const std::function<void(int rank, place *)> &, int seconds = 60, const std::function<void(place *)> &meanwhile = nullptr);
+std::vector<int> ranks(int n, const std::function<void(int rank, place *)> &, int seconds = 120, const std::function<void(place *)> &meanwhile = nullptr);
 bt_uid share_uid(bt_ctx *, int rank, place *, int which = 0); // rank 0 makes it
 
 void test_context(), test_libraries(), test_streams(), test_gemm(), test_lt(), test_nccl(), test_collectives(), test_faults(), test_real();
