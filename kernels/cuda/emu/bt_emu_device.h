@@ -51,6 +51,7 @@ static inline float bt_warp_max(float v) { return bt_emu_reduce(v, bt_max); }
 
 static inline double bt_sinpi(double x) { return std::sin(3.14159265358979323846 * std::remainder(x, 2.0)); }
 static inline double bt_cospi(double x) { return std::cos(3.14159265358979323846 * std::remainder(x, 2.0)); }
+static inline float bt_exp2(float x) { return x < -126 ? 0 : std::exp2(x); }
 static inline float rsqrtf(float x) { return 1.0f / std::sqrt(x); }
 #define __expf(x) expf(x)
 static inline float __fdividef(float a, float b) { return a / b; }
@@ -121,8 +122,12 @@ inline void bt_emu_ldmatrix(uint32_t (&r)[4], BT_SPTR(__nv_bfloat16) row, bool t
   int i = emu::lane() / 4, k = emu::lane() % 4 * 2;
   for (int m = 0; m < 4; m++) r[m] = trans ? at(m, k, i) | at(m, k + 1, i) << 16 : at(m, i, k) | at(m, i, k + 1) << 16;
 }
-static inline void bt_ldmatrix_x4(uint32_t (&r)[4], BT_SPTR(__nv_bfloat16) row) { bt_emu_ldmatrix(r, row, false); }
-static inline void bt_ldmatrix_x4_trans(uint32_t (&r)[4], BT_SPTR(__nv_bfloat16) row) { bt_emu_ldmatrix(r, row, true); }
+static inline void bt_ldmatrix_x4(uint32_t (&r)[4], BT_SPTR(__nv_bfloat16) row, int further = 0) {
+  bt_emu_ldmatrix(r, row + further, false);
+}
+static inline void bt_ldmatrix_x4_trans(uint32_t (&r)[4], BT_SPTR(__nv_bfloat16) row, int further = 0) {
+  bt_emu_ldmatrix(r, row + further, true);
+}
 
 // The copy is done when it is waited for, and no earlier: a wait that is missing leaves what was there.
 template <class T> inline void bt_emu_cp_async16(BT_SPTR(T) shared, const T *global, bool valid) {

@@ -25,6 +25,13 @@ static __device__ __forceinline__ float bt_warp_max(float v) {
 static __device__ __forceinline__ double bt_sinpi(double x) { return sinpi(x); }
 static __device__ __forceinline__ double bt_cospi(double x) { return cospi(x); }
 
+// Two to the power of x, within 2^-22 of itself; what is below 2^-126 is zero.
+static __device__ __forceinline__ float bt_exp2(float x) {
+  float r;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+  return r;
+}
+
 // Two floats as bf16, lo in the low half.
 static __device__ __forceinline__ uint32_t bt_pack_bf16(float lo, float hi) {
   uint32_t r;
@@ -43,17 +50,18 @@ static __device__ __forceinline__ void bt_mma_m16n8k16_bf16(float (&d)[4], const
                : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
-// Four 8x8 matrices of bf16 from shared memory; lane i gives the address of row i%8 of matrix i/8, 16-byte aligned.
-static __device__ __forceinline__ void bt_ldmatrix_x4(uint32_t (&r)[4], const __nv_bfloat16 *row) {
+// Four 8x8 matrices of bf16 from shared memory; lane i gives the address of row i%8 of matrix i/8, 16-byte aligned: row and a
+// constant number of elements further, which is part of the instruction.
+static __device__ __forceinline__ void bt_ldmatrix_x4(uint32_t (&r)[4], const __nv_bfloat16 *row, int further = 0) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];\n"
                : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-               : "r"(bt_shared_address(row))
+               : "r"(bt_shared_address(row) + 2 * further)
                : "memory");
 }
-static __device__ __forceinline__ void bt_ldmatrix_x4_trans(uint32_t (&r)[4], const __nv_bfloat16 *row) {
+static __device__ __forceinline__ void bt_ldmatrix_x4_trans(uint32_t (&r)[4], const __nv_bfloat16 *row, int further = 0) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];\n"
                : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-               : "r"(bt_shared_address(row))
+               : "r"(bt_shared_address(row) + 2 * further)
                : "memory");
 }
 // Sixteen bytes from global to shared memory, zeros when !valid, both aligned; there after commit, wait and a barrier.

@@ -17,20 +17,23 @@ struct forward_args {
   bool aligned;
 };
 
-// The running maximum and sum of two rows over a tile of scores, which become probabilities; keep is the factor for what was
-// summed before. Every row sees its first key in the first tile, so no maximum stays infinite.
-template <int N> __device__ __forceinline__ void softmax(float (&s)[N][4], float (&top)[2], float (&sum)[2], float (&keep)[2]) {
+// The running maximum and sum of two rows over a tile of scores, which become probabilities: scale, to base 2 and positive, is
+// multiplied in where the maximum is taken off, and top holds maxima after it. keep is the factor for what was summed before.
+// Every row sees its first key in the first tile, so no maximum stays infinite.
+template <int N>
+__device__ __forceinline__ void softmax(float (&s)[N][4], float scale, float (&top)[2], float (&sum)[2], float (&keep)[2]) {
   BT_UNROLL for (int h = 0; h < 2; h++) {
-    float m = top[h];
+    float m = -INFINITY;
     BT_UNROLL for (int n = 0; n < N; n++) m = fmaxf(m, fmaxf(s[n][2 * h], s[n][2 * h + 1]));
     m = fmaxf(m, __shfl_xor_sync(0xffffffffu, m, 1));
     m = fmaxf(m, __shfl_xor_sync(0xffffffffu, m, 2));
+    m = fmaxf(m * scale, top[h]);
     float total = 0;
     BT_UNROLL for (int n = 0; n < N; n++) BT_UNROLL for (int e = 2 * h; e < 2 * h + 2; e++) {
-      s[n][e] = exp2f(s[n][e] - m);
+      s[n][e] = bt_exp2(s[n][e] * scale - m);
       total += s[n][e];
     }
-    keep[h] = exp2f(top[h] - m);
+    keep[h] = bt_exp2(top[h] - m);
     top[h] = m;
     sum[h] = sum[h] * keep[h] + total; // of this lane's columns; the four lanes of a row are added at the end
   }
@@ -67,13 +70,12 @@ template <int D> __global__ void __launch_bounds__(BT_TILE_THREADS) attention_fo
     float s[BC / 8][4];
     bt_tile_clear(s);
     BT_UNROLL for (int c = 0; c < D / 16; c++) bt_tile_scores<D, BC / 8>(s, q[c], sm + now, c);
-    BT_UNROLL for (int n = 0; n < BC / 8; n++) BT_UNROLL for (int e = 0; e < 4; e++) s[n][e] *= a.scale;
     if (c0 + BC - 1 > own) { // keys later than a query, and with them all from the end of the sequence on
       BT_UNROLL for (int n = 0; n < BC / 8; n++) BT_UNROLL for (int e = 0; e < 4; e++)
         if (c0 + n * 8 + lane % 4 * 2 + e % 2 > own + lane / 4 + e / 2 * 8) s[n][e] = -INFINITY;
     }
     float keep[2];
-    softmax(s, top, sum, keep);
+    softmax(s, a.scale, top, sum, keep);
     BT_UNROLL for (int n = 0; n < D / 8; n++) BT_UNROLL for (int e = 0; e < 4; e++) out[n][e] *= keep[e / 2];
     bt_tile_sum<D, BC / 8>(out, s, sm + now + TILE);
   }
@@ -158,7 +160,7 @@ template <int D, bool KEYS> __global__ void __launch_bounds__(BT_TILE_THREADS) a
     BT_UNROLL for (int n = 0; n < N; n++) BT_UNROLL for (int e = 0; e < 4; e++) {
       int at = n * 8 + lane % 4 * 2 + e % 2, r = mine + lane / 4 + e / 2 * 8;
       float l = KEYS ? (float)stats[now * 2 * BC + at] : exponent[e / 2], d = KEYS ? (float)stats[(now * 2 + 1) * BC + at] : sums[e / 2];
-      float x = exp2f(p[n][e] * (a.scale * LOG2E) - l);
+      float x = bt_exp2(p[n][e] * (a.scale * LOG2E) - l);
       if (edge && (KEYS ? c0 + at < r : c0 + at > r)) x = 0;
       p[n][e] = x;
       ds[n][e] = x * (ds[n][e] - d);
@@ -184,7 +186,7 @@ constexpr size_t backward_shared(int64_t dim) { return (2 * BT_TILE_OWN + 4 * (d
 
 bool fits(bt_ctx *c, const bt_attention_shape &h, const bt_op *) {
   size_t most = forward_shared(h.dim) > backward_shared(h.dim) ? forward_shared(h.dim) : backward_shared(h.dim);
-  return h.type == BT_BF16 && (h.dim == 64 || h.dim == 128) && (size_t)c->max_shared >= most + 1024;
+  return h.type == BT_BF16 && h.scale > 0 && (h.dim == 64 || h.dim == 128) && (size_t)c->max_shared >= most + 1024;
 }
 
 bt_status forward(bt_ctx *c, cudaStream_t s, const bt_attention_shape &h, const bt_op *o) {

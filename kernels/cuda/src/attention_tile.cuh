@@ -12,13 +12,12 @@ enum { BT_TILE_THREADS = 128, BT_TILE_OWN = 64 }; // threads of a block, and row
 // Rows [first, first+R) of x into a tile; rows from the end of the sequence on are zero. The copy is under way until this
 // thread waits for it, and seen by others after a barrier. aligned: x begins at 16 bytes and so does each of its rows.
 template <int R, int D> __device__ __forceinline__ void bt_tile_load(BT_SPTR(bf16) to, bt_rows<bf16> x, int first, int rows, bool aligned) {
-  constexpr int LD = D + 8;
+  constexpr int LD = D + 8, STEP = BT_TILE_THREADS / (D / 8); // rows that all threads copy at once
   if (aligned) {
-    BT_UNROLL for (int i = 0; i < R * D / 8 / BT_TILE_THREADS; i++) {
-      int e = i * BT_TILE_THREADS + threadIdx.x, r = e / (D / 8), c = e % (D / 8) * 8;
-      bool there = first + r < rows;
-      bt_cp_async16(to + (r * LD + c), x.p + (there ? first + r : 0) * x.ld + c, there);
-    }
+    int r = threadIdx.x / (D / 8), c = threadIdx.x % (D / 8) * 8;
+    const bf16 *p = x.p + (first + r) * x.ld + c;
+    BT_SPTR(bf16) mine = to + (r * LD + c);
+    BT_UNROLL for (int i = 0; i < R; i += STEP, p += STEP * x.ld) bt_cp_async16(mine + i * LD, p, first + r + i < rows);
   } else {
     for (int e = threadIdx.x; e < R * D; e += BT_TILE_THREADS) {
       int r = e / D, c = e % D;
@@ -30,15 +29,16 @@ template <int R, int D> __device__ __forceinline__ void bt_tile_load(BT_SPTR(bf1
 // Rows [row, row+16) and columns [16*c, 16*c+16) of a tile as a left operand.
 template <int D> __device__ __forceinline__ void bt_tile_left(uint32_t (&a)[4], BT_SPTR(bf16) tile, int row, int c) {
   int lane = threadIdx.x & 31;
-  bt_ldmatrix_x4(a, tile + ((row + lane % 16) * (D + 8) + c * 16 + lane / 16 * 8));
+  bt_ldmatrix_x4(a, tile + ((row + lane % 16) * (D + 8) + lane / 16 * 8), c * 16);
 }
 
 // s += a tile^T, for the 16 columns c of both: s is 16 rows x 8*N rows of the tile.
 template <int D, int N> __device__ __forceinline__ void bt_tile_scores(float (&s)[N][4], const uint32_t (&a)[4], BT_SPTR(bf16) tile, int c) {
   int lane = threadIdx.x & 31;
+  BT_SPTR(bf16) mine = tile + ((lane / 16 * 8 + lane % 8) * (D + 8) + lane / 8 % 2 * 8);
   BT_UNROLL for (int n = 0; n < N; n += 2) {
     uint32_t b[4];
-    bt_ldmatrix_x4(b, tile + (((n + lane / 16) * 8 + lane % 8) * (D + 8) + c * 16 + lane / 8 % 2 * 8));
+    bt_ldmatrix_x4(b, mine, n * 8 * (D + 8) + c * 16);
     uint32_t left[2] = {b[0], b[1]}, right[2] = {b[2], b[3]};
     bt_mma_m16n8k16_bf16(s[n], a, left);
     bt_mma_m16n8k16_bf16(s[n + 1], a, right);
@@ -48,12 +48,13 @@ template <int D, int N> __device__ __forceinline__ void bt_tile_scores(float (&s
 // out += p tile: p is 16 rows x 8*N rows of the tile and is rounded to bf16, out is 16 x D.
 template <int D, int N> __device__ __forceinline__ void bt_tile_sum(float (&out)[D / 8][4], const float (&p)[N][4], BT_SPTR(bf16) tile) {
   int lane = threadIdx.x & 31;
+  BT_SPTR(bf16) mine = tile + (lane % 16 * (D + 8) + lane / 16 * 8);
   BT_UNROLL for (int c = 0; c < N / 2; c++) {
     uint32_t a[4] = {bt_pack_bf16(p[2 * c][0], p[2 * c][1]), bt_pack_bf16(p[2 * c][2], p[2 * c][3]),
                      bt_pack_bf16(p[2 * c + 1][0], p[2 * c + 1][1]), bt_pack_bf16(p[2 * c + 1][2], p[2 * c + 1][3])};
     BT_UNROLL for (int n = 0; n < D / 8; n += 2) {
       uint32_t b[4];
-      bt_ldmatrix_x4_trans(b, tile + ((c * 16 + lane % 16) * (D + 8) + (n + lane / 16) * 8));
+      bt_ldmatrix_x4_trans(b, mine, c * 16 * (D + 8) + n * 8);
 #ifdef BT_FAULT_FRAGMENT
       uint32_t left[2] = {b[0], b[2]}, right[2] = {b[1], b[3]};
 #else
