@@ -1,7 +1,8 @@
 // fake_nccl.h - what stands for NCCL under the emulator. The ranks are processes of this host, or several contexts of one. What
 // they share is an anonymous file that the identity leads to (/proc/PID/fd/N of whoever made it), so that nothing is left
-// behind by whoever is killed: what each is about to do, and the data. fake_nccl_shared.cc is that file, fake_nccl_run.cc what
-// messages do in their streams' turn, fake_nccl.cc the functions of the library and all that they refuse.
+// behind by whoever is killed: what each is about to do, and the data. fake_nccl_shared.cc is that file, fake_nccl.cc making
+// and ending communicators, fake_nccl_messages.cc the calls that send and all that they refuse, fake_nccl_run.cc what messages do
+// in their streams' turn.
 #pragma once
 #include "nccl_api.h"
 #include <atomic>
@@ -31,13 +32,13 @@ struct Member {
   int32_t pid;
   uint64_t started; // of the process, in clock ticks: a number may be used again
   std::atomic<uint64_t> posted;
-  Call call[2]; // of even and of odd numbers: a rank writes one while others read the other
+  Call call[2];                 // of even and of odd numbers: a rank writes one while others read the other
   std::atomic<uint64_t> splits; // that it has begun
   struct Split {
     int32_t color, key, fd;
     uint64_t nonce;
     std::atomic<uint64_t> made; // the number of the split, once this rank has made the file of its color
-  } split[2]; // likewise
+  } split[2];                   // likewise
 };
 struct Mail { // from one rank to another
   std::atomic<uint64_t> posted, copied;
@@ -90,10 +91,10 @@ struct nccl_comm_t {
   uint64_t nonce = 0; // of the identity
   enum { JOINING, READY, SPLITTING, LAUNCHING, FINALIZING, FINALIZED } state = JOINING;
   std::atomic<bool> aborted{false};
-  int polls = 0;                        // that must still come until a launch is over
-  std::function<void()> launch;         // what the last of them does
+  int polls = 0;                            // that must still come until a launch is over
+  std::function<void()> launch;             // what the last of them does
   std::atomic<uint64_t> issued{0}, turn{0}; // messages: one after the other, whatever streams they are on
-  uint64_t calls = 0;                   // collectives that were begun
+  uint64_t calls = 0;                       // collectives that were begun
   uint64_t sent[fake::RANKS] = {}, received[fake::RANKS] = {};
   fake::Room half[2], mail[fake::RANKS];
   int64_t looked_ns = 0; // for the dead
@@ -111,6 +112,17 @@ struct Operation { // a part with this rank's memory
   const void *src;
   void *dst;
 };
+Comm find(nccl_comm); // nullptr: there is none
+// Keeps the text for ncclGetLastError, of the communicator (where there is one) and of this thread, and returns the result.
+int32_t refuse(nccl_comm_t *, int32_t result, const char *format, ...) __attribute__((format(printf, 3, 4)));
+// The functions that fake_nccl_messages.cc has.
+int32_t group_start(), group_end();
+int32_t all_reduce(const void *, void *, size_t, int32_t type, int32_t op, nccl_comm, cudaStream_t);
+int32_t all_gather(const void *, void *, size_t, int32_t type, nccl_comm, cudaStream_t);
+int32_t reduce_scatter(const void *, void *, size_t, int32_t type, int32_t op, nccl_comm, cudaStream_t);
+int32_t broadcast(const void *, void *, size_t, int32_t type, int root, nccl_comm, cudaStream_t);
+int32_t send(const void *, size_t, int32_t type, int peer, nccl_comm, cudaStream_t);
+int32_t recv(void *, size_t, int32_t type, int peer, nccl_comm, cudaStream_t);
 // Queues a group call: its turn comes when its stream has come to it and what was issued before on the communicator is over.
 void run(const Comm &, cudaStream_t, std::vector<Operation>);
 bool look_for_the_dead(nccl_comm_t *, int only); // only: the rank that is waited for, -1 all that have not posted

@@ -205,10 +205,12 @@ static bool transfer_received(Flight *f, int from) {
     agree = agree && own.part[i].count == m.call.part[i].count && own.part[i].type == m.call.part[i].type;
   }
   if (!agree) {
-    fail(h, NCCL_INVALID_USAGE, "ranks disagree: rank %d is at %s, rank %d is at %s", from, describe(m.call).c_str(), c->rank, describe(own).c_str());
+    fail(h, NCCL_INVALID_USAGE, "ranks disagree: rank %d is at %s, rank %d is at %s", from, describe(m.call).c_str(), c->rank,
+         describe(own).c_str());
     return false;
   }
-  for (int i = 0; i < own.parts; i++) memcpy(f->ops[i].dst, c->shared->base + m.call.at[i], own.part[i].count * type_bytes(own.part[i].type));
+  for (int i = 0; i < own.parts; i++)
+    memcpy(f->ops[i].dst, c->shared->base + m.call.at[i], own.part[i].count * type_bytes(own.part[i].type));
   waited(f->stream, f->came, now_ns());
   m.came_ns = f->came;
   m.copied = f->seq;

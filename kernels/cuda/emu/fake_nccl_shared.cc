@@ -53,7 +53,8 @@ std::shared_ptr<Shared> open_file(const Id &id, std::string *why) {
   auto s = std::make_shared<Shared>();
   s->fd = open(path, O_RDWR | O_CLOEXEC);
   if (s->fd < 0) {
-    *why = std::string("process ") + std::to_string(id.pid) + ", which made the identity, cannot be reached (" + strerror(errno) + "): it has died, or runs on another host";
+    *why = std::string("process ") + std::to_string(id.pid) + ", which made the identity, cannot be reached (" + strerror(errno) +
+           "): it has died, or runs on another host";
     return nullptr;
   }
   void *p = mmap(nullptr, ADDRESSES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, s->fd, 0);
@@ -63,7 +64,8 @@ std::shared_ptr<Shared> open_file(const Id &id, std::string *why) {
   }
   s->base = (char *)p;
   s->header = (Header *)p;
-  if (lseek(s->fd, 0, SEEK_END) < (off_t)sizeof(Header) || memcmp(s->header->magic, magic, sizeof magic) || s->header->nonce != id.nonce) {
+  if (lseek(s->fd, 0, SEEK_END) < (off_t)sizeof(Header) || memcmp(s->header->magic, magic, sizeof magic) ||
+      s->header->nonce != id.nonce) {
     *why = "the identity is of a communicator that is no more";
     return nullptr;
   }
@@ -117,14 +119,17 @@ static const char *const kinds[] = {"all-reduce", "all-gather", "reduce-scatter"
 static const char *type_name(int32_t t) {
   return t == NCCL_FLOAT32 ? "fp32" : t == NCCL_BFLOAT16 ? "bf16" : t == NCCL_INT32 ? "i32" : t == NCCL_UINT8 ? "u8" : "?";
 }
-uint64_t type_bytes(int32_t t) { return t == NCCL_FLOAT32 || t == NCCL_INT32 ? 4 : t == NCCL_BFLOAT16 ? 2 : t == NCCL_UINT8 ? 1 : 0; }
+uint64_t type_bytes(int32_t t) {
+  return t == NCCL_FLOAT32 || t == NCCL_INT32 ? 4 : t == NCCL_BFLOAT16 ? 2 : t == NCCL_UINT8 ? 1 : 0;
+}
 
 std::string describe(const Call &c) {
   char text[160];
   size_t n = snprintf(text, sizeof text, "#%llu:", (unsigned long long)c.seq);
   for (int i = 0; i < c.parts && i < 3 && n < sizeof text; i++) {
     const Part &p = c.part[i];
-    n += snprintf(text + n, sizeof text - n, "%s %s%s of %llu %s", i ? "," : "", kinds[p.kind], p.op == NCCL_MAX ? " max" : "", (unsigned long long)p.count, type_name(p.type));
+    n += snprintf(text + n, sizeof text - n, "%s %s%s of %llu %s", i ? "," : "", kinds[p.kind], p.op == NCCL_MAX ? " max" : "",
+                  (unsigned long long)p.count, type_name(p.type));
     if (p.kind == BROADCAST && n < sizeof text) n += snprintf(text + n, sizeof text - n, " at %d", p.root);
   }
   if (c.parts > 3 && n < sizeof text) snprintf(text + n, sizeof text - n, " and %d more", c.parts - 3);
@@ -142,7 +147,9 @@ uint64_t start_of_process(int pid) {
   const char *after = strrchr(text, ')'); // the name may hold anything
   char state = 'X';
   unsigned long long start = 0;
-  if (!after || sscanf(after + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &state, &start) != 2) return 0;
+  if (!after ||
+      sscanf(after + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &state, &start) != 2)
+    return 0;
   return state == 'Z' || state == 'X' ? 0 : start;
 }
 

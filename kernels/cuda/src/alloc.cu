@@ -12,7 +12,8 @@ static bt_status no_memory(bt_ctx *c, uint64_t bytes, cudaError_t e) {
   cudaGetLastError(); // it stays pending otherwise, and the next launch would be blamed
   size_t free = 0, total = 0;
   if (cudaMemGetInfo(&free, &total) != cudaSuccess) free = total = 0;
-  return bt_fail(c, BT_ENOMEM, "%s has no memory for %llu bytes: %zu of %zu are free", c->name, (unsigned long long)bytes, free, total);
+  return bt_fail(c, BT_ENOMEM, "%s has no memory for %llu bytes: %zu of %zu are free", c->name, (unsigned long long)bytes, free,
+                 total);
 }
 
 static bt_status device_new(bt_ctx *c, uint64_t bytes, void **out) {

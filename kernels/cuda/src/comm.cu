@@ -21,8 +21,12 @@ bool bt_comm_aborted(const char *text) { return text && !strncmp(text, "aborted 
 bt_status bt_comm_explain(bt_comm *m, nccl_comm comm, int32_t r, const char *what) {
   const char *last = nccl(m)->last_error(comm);
   bool aborted = bt_comm_aborted(last); // another rank ended it on purpose
-  bt_comm_fail(m, aborted ? BT_EABORTED : r == NCCL_INVALID_ARGUMENT ? BT_EINVAL : BT_ECOMM, "%s%s%s%s%.300s", what, *what ? ": " : "",
-               aborted ? "" : nccl(m)->error_string(r), last && *last && !aborted ? ": " : "", last ? last : "");
+  bt_comm_fail(m,
+               aborted                      ? BT_EABORTED
+               : r == NCCL_INVALID_ARGUMENT ? BT_EINVAL
+                                            : BT_ECOMM,
+               "%s%s%s%s%.300s", what, *what ? ": " : "", aborted ? "" : nccl(m)->error_string(r),
+               last && *last && !aborted ? ": " : "", last ? last : "");
   return m->failed;
 }
 
@@ -71,13 +75,17 @@ bt_status bt_comm_uid(bt_ctx *c, bt_uid *out) {
   if (!c->lib->nccl_file.found()) return no_nccl(c);
   nccl_id id;
   int32_t r = c->lib->nccl.unique_id(&id);
-  if (r) return bt_fail(c, BT_ECOMM, "NCCL: make an identity: %s: %.200s", c->lib->nccl.error_string(r), c->lib->nccl.last_error(nullptr));
+  if (r)
+    return bt_fail(c, BT_ECOMM, "NCCL: make an identity: %s: %.200s", c->lib->nccl.error_string(r),
+                   c->lib->nccl.last_error(nullptr));
   memcpy(out->b, id.b, sizeof out->b);
   return BT_OK;
 }
 
 static nccl_config config_of(void) {
-  nccl_config k = {sizeof k, (uint32_t)NCCL_MAGIC_WORD, NCCL_CONFIG_VERSION, 0, NCCL_UNDEFINED, NCCL_UNDEFINED, NCCL_UNDEFINED, nullptr, NCCL_UNDEFINED};
+  nccl_config k = {
+      sizeof k,      (uint32_t)NCCL_MAGIC_WORD, NCCL_CONFIG_VERSION, 0, NCCL_UNDEFINED, NCCL_UNDEFINED, NCCL_UNDEFINED, nullptr,
+      NCCL_UNDEFINED};
   return k;
 }
 
@@ -94,8 +102,8 @@ bt_status bt_comm_join(bt_ctx *c, const bt_uid *uid, int32_t n, int32_t rank, co
   nccl_config k = config_of();
   int32_t r = c->lib->nccl.init(&m->main, n, id, rank, &k);
   if (r && r != NCCL_IN_PROGRESS) {
-    status = bt_fail(c, r == NCCL_INVALID_ARGUMENT ? BT_EINVAL : BT_ECOMM, "NCCL: join %s as rank %d of %d: %s: %.300s", m->name, rank, n,
-                     c->lib->nccl.error_string(r), c->lib->nccl.last_error(m->main));
+    status = bt_fail(c, r == NCCL_INVALID_ARGUMENT ? BT_EINVAL : BT_ECOMM, "NCCL: join %s as rank %d of %d: %s: %.300s", m->name,
+                     rank, n, c->lib->nccl.error_string(r), c->lib->nccl.last_error(m->main));
     if (m->main) c->lib->nccl.abort(m->main);
     delete m;
     return status;

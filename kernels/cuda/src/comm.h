@@ -32,9 +32,9 @@ struct bt_comm {
   int splits = 0; // that were begun
   bool ready = false, ended = false;
   uint64_t seq = 0;
-  std::deque<bt_flight> flights; // those under way, the oldest first
-  std::vector<cudaEvent_t> events; // to be used again
-  std::mutex lock; // no two threads may be inside NCCL with one communicator
+  std::deque<bt_flight> flights;     // those under way, the oldest first
+  std::vector<cudaEvent_t> events;   // to be used again
+  std::mutex lock;                   // no two threads may be inside NCCL with one communicator
   std::atomic<bool> aborting{false}; // whoever polls with the lock held gives it back
   std::atomic<int> failed{BT_OK};    // a bt_status; why is written before it, once
   char why[BT_ERRLEN] = "";

@@ -37,7 +37,8 @@ static bt_status find_device(bt_ctx *c) {
   int n = 0;
   if (!c->lib->driver.found()) return bt_fail(c, BT_EUNSUPPORTED, "%s", c->lib->driver.why.c_str());
   cudaError_t e = cudaGetDeviceCount(&n);
-  if (e == cudaErrorNoDevice || (e == cudaSuccess && n == 0)) return bt_fail(c, BT_EUNSUPPORTED, "this machine has no CUDA device that may be used (CUDA_VISIBLE_DEVICES)");
+  if (e == cudaErrorNoDevice || (e == cudaSuccess && n == 0))
+    return bt_fail(c, BT_EUNSUPPORTED, "this machine has no CUDA device that may be used (CUDA_VISIBLE_DEVICES)");
   if (e != cudaSuccess) return bt_check(c, "look for devices", e);
   if (c->device < 0 || c->device >= n) return bt_fail(c, BT_EINVAL, "device %d; there are %d, from 0 on", c->device, n);
   return BT_OK;
@@ -63,7 +64,9 @@ static bt_status ask_device(bt_ctx *c) {
 #endif
   snprintf(c->isa, sizeof c->isa, "sm_%d%d", c->major, c->minor);
   if (c->major < OLDEST_MAJOR)
-    return bt_fail(c, BT_EUNSUPPORTED, "device %d, %s, is too old: it has compute capability %d.%d, and %d.0 (Ampere) or later is needed", c->device, c->name, c->major, c->minor, OLDEST_MAJOR);
+    return bt_fail(c, BT_EUNSUPPORTED,
+                   "device %d, %s, is too old: it has compute capability %d.%d, and %d.0 (Ampere) or later is needed", c->device,
+                   c->name, c->major, c->minor, OLDEST_MAJOR);
   return BT_OK;
 }
 
@@ -155,8 +158,9 @@ static std::string device_line(int i) {
   bt_fake_capability(&major, &minor);
 #endif
   char text[400];
-  snprintf(text, sizeof text, "device %d\t%.200s, compute capability %d.%d, %.1f GiB, %d multiprocessors\t%s", i, p.name, major, minor,
-           (double)p.totalGlobalMem / (1 << 30), p.multiProcessorCount, major < OLDEST_MAJOR ? "too old: compute capability 8.0 or later is needed" : "ok");
+  snprintf(text, sizeof text, "device %d\t%.200s, compute capability %d.%d, %.1f GiB, %d multiprocessors\t%s", i, p.name, major,
+           minor, (double)p.totalGlobalMem / (1 << 30), p.multiProcessorCount,
+           major < OLDEST_MAJOR ? "too old: compute capability 8.0 or later is needed" : "ok");
   return text;
 }
 
@@ -181,20 +185,22 @@ static bt_status probe(const bt_options *o, bt_probe *out) {
 #endif
   for (int i = 0; i < n; i++) line(out->text, sizeof out->text, device_line(i));
   line(out->text, sizeof out->text, library_line("cuBLASLt", l.lt_file, true));
-  line(out->text, sizeof out->text, library_line("NCCL", l.nccl_file, true) + (l.nccl_file.found() ? "" : " (for more than one rank)"));
+  line(out->text, sizeof out->text,
+       library_line("NCCL", l.nccl_file, true) + (l.nccl_file.found() ? "" : " (for more than one rank)"));
   return BT_OK;
 }
 
-static const bt_api table = {BT_ABI, sizeof(bt_api),
+static const bt_api table = {BT_ABI,         sizeof(bt_api),
 #ifdef BT_EMU
                              "emulated",
 #else
                              "cuda",
 #endif
-                             context_open, context_close, context_error, context_isa, bt_alloc, bt_free, bt_host_alloc, bt_host_free,
-                             bt_stream_new, bt_stream_issued, bt_stream_wait, bt_stream_query, bt_stream_error, bt_event_new,
-                             bt_event_record, bt_event_time, bt_launch, bt_comm_uid, bt_comm_join, bt_comm_ready, bt_comm_status,
-                             bt_comm_end, context_info, probe, bt_range};
+                             context_open,   context_close,   context_error,   context_isa,   bt_alloc,
+                             bt_free,        bt_host_alloc,   bt_host_free,    bt_stream_new, bt_stream_issued,
+                             bt_stream_wait, bt_stream_query, bt_stream_error, bt_event_new,  bt_event_record,
+                             bt_event_time,  bt_launch,       bt_comm_uid,     bt_comm_join,  bt_comm_ready,
+                             bt_comm_status, bt_comm_end,     context_info,    probe,         bt_range};
 
 extern "C" __attribute__((visibility("default"))) const bt_api *bt_backend(uint32_t abi, uint32_t size) {
   return abi == BT_ABI && size <= sizeof(bt_api) ? &table : nullptr;

@@ -70,7 +70,8 @@ static uint32_t alignment(bt_ptr p, int64_t batch, int64_t stride, int64_t size)
   return (uint32_t)(bits & (~bits + 1));
 }
 
-static int32_t layout(const lt_api *lt, lt_layout *out, int32_t type, int64_t rows, int64_t cols, int64_t ld, int64_t batch, int64_t stride) {
+static int32_t layout(const lt_api *lt, lt_layout *out, int32_t type, int64_t rows, int64_t cols, int64_t ld, int64_t batch,
+                      int64_t stride) {
   int32_t r = lt->layout_create(out, lt_type(type), (uint64_t)rows, (uint64_t)cols, ld);
   if (r || batch == 1) return r;
   int32_t count = (int32_t)batch;
@@ -113,10 +114,10 @@ static int32_t choose(const lt_api *lt, lt_handle handle, const key &k, plan *p)
 // The text that every failure of a product has.
 static bt_status failed(bt_ctx *c, const char *what, int32_t r, const key &k) {
   return bt_fail(c, r == LT_ALLOC_FAILED ? BT_ENOMEM : BT_EDEVICE,
-                 "cuBLASLt: %s of %lldx%lldx%lld (batch %lld, %s%s, %s to %s, leading dimensions %lld %lld %lld %lld): %.200s", what,
-                 (long long)k.m, (long long)k.n, (long long)k.k, (long long)k.batch, k.trans_a ? "T" : "N", k.trans_b ? "T" : "N",
-                 k.type_ab == BT_BF16 ? "bf16" : "fp32", k.type_d == BT_BF16 ? "bf16" : "fp32", (long long)k.ld[0],
-                 (long long)k.ld[1], (long long)k.ld[2], (long long)k.ld[3], c->lib->lt.status_name(r));
+                 "cuBLASLt: %s of %lldx%lldx%lld (batch %lld, %s%s, %s to %s, leading dimensions %lld %lld %lld %lld): %.200s",
+                 what, (long long)k.m, (long long)k.n, (long long)k.k, (long long)k.batch, k.trans_a ? "T" : "N",
+                 k.trans_b ? "T" : "N", k.type_ab == BT_BF16 ? "bf16" : "fp32", k.type_d == BT_BF16 ? "bf16" : "fp32",
+                 (long long)k.ld[0], (long long)k.ld[1], (long long)k.ld[2], (long long)k.ld[3], c->lib->lt.status_name(r));
 }
 
 static key key_of(const bt_gemm &g) {
@@ -159,7 +160,8 @@ static bt_status run(bt_ctx *c, cudaStream_t s, const bt_gemm &g) {
   void *workspace = nullptr;
   if (p->workspace && (status = bt_scratch(c, s, p->workspace, &workspace))) return status;
   int32_t r = c->lib->lt.matmul(c->gemms->handle, p->desc, &g.alpha, bt_at<void>(g.p[1]), p->a, bt_at<void>(g.p[0]), p->b, &g.beta,
-                                bt_at<void>(g.p[g.beta == 0 ? 3 : 2]), p->c, bt_at<void>(g.p[3]), p->d, &p->algo, workspace, p->workspace, s);
+                                bt_at<void>(g.p[g.beta == 0 ? 3 : 2]), p->c, bt_at<void>(g.p[3]), p->d, &p->algo, workspace,
+                                p->workspace, s);
   return r ? failed(c, "a product", r, k) : BT_OK;
 }
 

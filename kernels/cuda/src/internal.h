@@ -83,7 +83,7 @@ void bt_memory_close(bt_ctx *);
 // stream.cu
 bt_status bt_clock_open(bt_ctx *);
 void bt_streams_close(bt_ctx *);
-int64_t bt_monotonic(void); // ns
+int64_t bt_monotonic(void);                   // ns
 bt_stream *bt_compute(bt_ctx *, bt_stream *); // a NULL stream is the compute stream
 bt_status bt_stream_new(bt_ctx *, bt_stream **);
 uint64_t bt_stream_issued(bt_stream *);

@@ -32,7 +32,8 @@ static std::string nccl_version(int n) {
 }
 
 static void too_old(bt_library *l, const bt_wanted *w, const std::string &oldest) {
-  l->why = std::string(w->what) + ": " + l->path + " is version " + l->version + ", too old; " + oldest + " or later is needed. " + w->install;
+  l->why = std::string(w->what) + ": " + l->path + " is version " + l->version + ", too old; " + oldest + " or later is needed. " +
+           w->install;
 }
 
 static void open_lt(bt_libraries *l, const char *path) {
@@ -75,7 +76,8 @@ enum { BT_CUDA_MAJOR = CUDART_VERSION / 1000 };
 enum { BT_CUDA_MAJOR = 13 };
 #endif
 std::string bt_driver_too_old(const std::string &version) {
-  return "the NVIDIA driver is for CUDA " + version + ", too old; this library needs one for CUDA " + std::to_string(BT_CUDA_MAJOR) + ".0 or later";
+  return "the NVIDIA driver is for CUDA " + version + ", too old; this library needs one for CUDA " +
+         std::to_string(BT_CUDA_MAJOR) + ".0 or later";
 }
 
 #ifdef BT_EMU

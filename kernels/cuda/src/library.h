@@ -28,12 +28,12 @@ std::string bt_driver_too_old(const std::string &version); // what to say of it
 
 // search.cu: opens the first library of a name that is in one of the usual places, or the one at path.
 struct bt_wanted {
-  const char *what;              // "NCCL"
-  const char *names[3];          // file names, the best first
-  const char *variable;          // of the environment, that can hold a path
-  const char *home[2];           // variables that hold a folder with lib and lib64
-  const char *wheels[3];         // folders below site-packages/nvidia
-  const char *install;           // what to do where there is none
+  const char *what;      // "NCCL"
+  const char *names[3];  // file names, the best first
+  const char *variable;  // of the environment, that can hold a path
+  const char *home[2];   // variables that hold a folder with lib and lib64
+  const char *wheels[3]; // folders below site-packages/nvidia
+  const char *install;   // what to do where there is none
 };
 void *bt_library_search(const bt_wanted *, const char *path, bt_library *out);
 // The functions of a library, as a table of pointers; false with why when one is missing.

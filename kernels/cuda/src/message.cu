@@ -9,7 +9,10 @@ static const struct {
   int32_t type, nccl;
   uint64_t bytes;
   const char *name;
-} types[] = {{BT_F32, NCCL_FLOAT32, 4, "fp32"}, {BT_BF16, NCCL_BFLOAT16, 2, "bf16"}, {BT_I32, NCCL_INT32, 4, "i32"}, {BT_U8, NCCL_UINT8, 1, "u8"}};
+} types[] = {{BT_F32, NCCL_FLOAT32, 4, "fp32"},
+             {BT_BF16, NCCL_BFLOAT16, 2, "bf16"},
+             {BT_I32, NCCL_INT32, 4, "i32"},
+             {BT_U8, NCCL_UINT8, 1, "u8"}};
 static int type_of(const bt_part *p) {
   for (size_t i = 0; i < sizeof types / sizeof *types; i++)
     if (types[i].type == p->type) return (int)i;
@@ -26,27 +29,39 @@ static void describe(const bt_coll *o, bt_flight *f) {
       n += snprintf(f->what + n, sizeof f->what - n, " and %d more", o->parts - 3);
       break;
     }
-    n += snprintf(f->what + n, sizeof f->what - n, "%s%s%s of %llu %s", i ? ", " : "", kinds[p->kind], p->reduce == BT_MAX ? " max" : "",
-                  (unsigned long long)p->n, types[type_of(p)].name);
-    if (p->kind >= BT_BCAST && n < sizeof f->what) n += snprintf(f->what + n, sizeof f->what - n, p->kind == BT_RECV ? " from %d" : p->kind == BT_SEND ? " to %d" : " at %d", p->root);
+    n += snprintf(f->what + n, sizeof f->what - n, "%s%s%s of %llu %s", i ? ", " : "", kinds[p->kind],
+                  p->reduce == BT_MAX ? " max" : "", (unsigned long long)p->n, types[type_of(p)].name);
+    if (p->kind >= BT_BCAST && n < sizeof f->what)
+      n += snprintf(f->what + n, sizeof f->what - n,
+                    p->kind == BT_RECV   ? " from %d"
+                    : p->kind == BT_SEND ? " to %d"
+                                         : " at %d",
+                    p->root);
   }
 }
 
 static bt_status verify(bt_ctx *c, const bt_comm *m, const bt_coll *o) {
-  if (o->parts < 1 || o->parts > BT_MAX_PARTS) return bt_fail(c, BT_EINVAL, "a message of %d parts; it has 1 to %d", o->parts, BT_MAX_PARTS);
+  if (o->parts < 1 || o->parts > BT_MAX_PARTS)
+    return bt_fail(c, BT_EINVAL, "a message of %d parts; it has 1 to %d", o->parts, BT_MAX_PARTS);
   for (int i = 0; i < o->parts; i++) {
     const bt_part *p = &o->part[i];
     bool transfer = p->kind >= BT_SEND, wide = p->kind == BT_ALLGATHER || p->kind == BT_REDUCESCATTER;
     if (p->kind < 0 || p->kind >= KINDS) return bt_fail(c, BT_EINVAL, "part %d of a message is of kind %d", i, p->kind);
     if (type_of(p) < 0) return bt_fail(c, BT_EINVAL, "part %d (%s) has elements of type %d", i, kinds[p->kind], p->type);
-    if (p->reduce != BT_SUM && p->reduce != BT_MAX) return bt_fail(c, BT_EINVAL, "part %d (%s) reduces by %d", i, kinds[p->kind], p->reduce);
-    if (p->root < 0 || p->root >= m->n) return bt_fail(c, BT_EINVAL, "part %d (%s): rank %d of %d", i, kinds[p->kind], p->root, m->n);
+    if (p->reduce != BT_SUM && p->reduce != BT_MAX)
+      return bt_fail(c, BT_EINVAL, "part %d (%s) reduces by %d", i, kinds[p->kind], p->reduce);
+    if (p->root < 0 || p->root >= m->n)
+      return bt_fail(c, BT_EINVAL, "part %d (%s): rank %d of %d", i, kinds[p->kind], p->root, m->n);
     if (transfer && (p->root == m->rank || p->root != o->part[0].root || p->kind != o->part[0].kind))
-      return bt_fail(c, BT_EINVAL, "part %d: a transfer has one direction and one other end, which is not this rank %d", i, m->rank);
-    if (!transfer && o->part[0].kind >= BT_SEND) return bt_fail(c, BT_EINVAL, "part %d: a transfer and a %s in one message", i, kinds[p->kind]);
-    if (p->kind == BT_REDUCESCATTER && p->n % m->n) return bt_fail(c, BT_EINVAL, "part %d scatters %llu elements to %d ranks", i, (unsigned long long)p->n, m->n);
+      return bt_fail(c, BT_EINVAL, "part %d: a transfer has one direction and one other end, which is not this rank %d", i,
+                     m->rank);
+    if (!transfer && o->part[0].kind >= BT_SEND)
+      return bt_fail(c, BT_EINVAL, "part %d: a transfer and a %s in one message", i, kinds[p->kind]);
+    if (p->kind == BT_REDUCESCATTER && p->n % m->n)
+      return bt_fail(c, BT_EINVAL, "part %d scatters %llu elements to %d ranks", i, (unsigned long long)p->n, m->n);
     bool src = p->kind != BT_RECV, dst = wide || p->kind == BT_RECV;
-    if (p->n && ((src && !p->src) || (dst && !p->dst))) return bt_fail(c, BT_EINVAL, "part %d (%s) has no memory", i, kinds[p->kind]);
+    if (p->n && ((src && !p->src) || (dst && !p->dst)))
+      return bt_fail(c, BT_EINVAL, "part %d (%s) has no memory", i, kinds[p->kind]);
   }
   return BT_OK;
 }
@@ -90,8 +105,8 @@ static bt_status group(bt_comm *m, const bt_coll *o, cudaStream_t s) {
   if (!bad && r != NCCL_IN_PROGRESS) bad = r;
   if (bad) {
     blame(m, m->seq);
-    bt_comm_fail(m, bad == NCCL_INVALID_ARGUMENT || bad == NCCL_INVALID_USAGE ? BT_EINVAL : BT_ECOMM, "NCCL refuses a message: %s: %.200s",
-                 nccl->error_string(bad), nccl->last_error(comm));
+    bt_comm_fail(m, bad == NCCL_INVALID_ARGUMENT || bad == NCCL_INVALID_USAGE ? BT_EINVAL : BT_ECOMM,
+                 "NCCL refuses a message: %s: %.200s", nccl->error_string(bad), nccl->last_error(comm));
     return m->failed;
   }
   // The kernel is launched by a thread of NCCL's; what is recorded on the stream before that would be ahead of it.
@@ -115,7 +130,9 @@ static bt_status hold(bt_ctx *, cudaStream_t s, int64_t ns) {
 }
 #else
 static bt_status hold(bt_ctx *c, cudaStream_t, int64_t ns) {
-  return ns > 0 ? bt_fail(c, BT_EUNSUPPORTED, "a GPU's links cannot be made slower: an imitated link is for devices that run on the processor") : BT_OK;
+  return ns > 0 ? bt_fail(c, BT_EUNSUPPORTED,
+                          "a GPU's links cannot be made slower: an imitated link is for devices that run on the processor")
+                : BT_OK;
 }
 #endif
 
@@ -140,7 +157,8 @@ static bt_status fly(bt_ctx *c, bt_comm *m, bt_stream *s, const bt_coll *o) {
 
 bt_status bt_message(bt_ctx *c, bt_stream *s, const bt_coll *o) {
   bt_comm *m = reinterpret_cast<bt_comm *>(static_cast<uintptr_t>(o->comm));
-  if (std::find(c->comms.begin(), c->comms.end(), m) == c->comms.end()) return bt_fail(c, BT_EINVAL, "the communicator is not one of this context");
+  if (std::find(c->comms.begin(), c->comms.end(), m) == c->comms.end())
+    return bt_fail(c, BT_EINVAL, "the communicator is not one of this context");
   bt_status status = verify(c, m, o);
   if (status) return status;
   std::lock_guard<std::mutex> g(m->lock);

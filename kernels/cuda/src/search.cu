@@ -119,7 +119,8 @@ bool bt_library_symbols(bt_library *l, const bt_wanted *w, const char *const *sy
   for (size_t i = 0; i < n; i++) {
     table[i] = dlsym(l->handle, symbols[i]);
     if (table[i]) continue;
-    l->why = std::string(w->what) + ": " + l->path + " has no function " + symbols[i] + "; it is too old or something else. " + w->install;
+    l->why = std::string(w->what) + ": " + l->path + " has no function " + symbols[i] + "; it is too old or something else. " +
+             w->install;
     return false;
   }
   return true;

@@ -17,7 +17,7 @@ struct bt_clock {
   bt_stream stream;
   cudaEvent_t base[BASES] = {};
   int64_t base_ns[BASES] = {};
-  int latest = -1; // grows; its place is latest % BASES
+  int latest = -1;         // grows; its place is latest % BASES
   int64_t unix_offset = 0; // Unix time minus the monotonic clock, taken once so that times never jump
   int64_t tried = 0;
 };

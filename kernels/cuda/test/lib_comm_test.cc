@@ -18,7 +18,8 @@ template <class T> static void give(buffer<T> *b, int rank) {
   for (size_t i = 0; i < b->v.size(); i++) b->v[i] = as<T>(held(rank, i));
   b->up();
 }
-template <class T> static void launch(bt_ctx *c, bt_comm *m, bt_stream *s, int n, const std::vector<bt_part> &parts, const char *label = "a message") {
+template <class T>
+static void launch(bt_ctx *c, bt_comm *m, bt_stream *s, int n, const std::vector<bt_part> &parts, const char *label = "a message") {
   bt_coll o = message(m, label, n, parts);
   CHECK(!api()->launch(c, s, &o.h), "%s", api()->error(c));
 }
@@ -31,7 +32,9 @@ template <class T> static void kinds(bt_ctx *c, bt_comm *m, bt_stream *s, int ty
   launch<T>(c, m, s, n, {part(BT_REDUCESCATTER, type, count * n, w.p, q.p)});
   launch<T>(c, m, s, n, {part(BT_BCAST, type, count, b.p, 0, n - 1)});
   // In place: a rank's own piece of what is gathered, of what is scattered.
-  launch<T>(c, m, s, n, {part(BT_REDUCESCATTER, type, count * n, w.p, w.p + rank * count * sizeof(T)), part(BT_ALLGATHER, type, count, g.p + rank * count * sizeof(T), g.p)});
+  launch<T>(c, m, s, n,
+            {part(BT_REDUCESCATTER, type, count * n, w.p, w.p + rank * count * sizeof(T)),
+             part(BT_ALLGATHER, type, count, g.p + rank * count * sizeof(T), g.p)});
   sync(c, s);
   for (auto *p : {&a, &b, &x, &q}) p->down();
   g.down(), w.down();
@@ -41,7 +44,8 @@ template <class T> static void kinds(bt_ctx *c, bt_comm *m, bt_stream *s, int ty
     CHECK(number(a.v[i]) == sum, "all-reduce of type %d at %zu: %g, want %g", type, i, number(a.v[i]), sum);
     CHECK(number(x.v[i]) == held(n - 1, i) || unit == 0, "max at %zu: %g", i, number(x.v[i]));
     CHECK(number(b.v[i]) == held(n - 1, i), "broadcast at %zu: %g", i, number(b.v[i]));
-    for (int r = 0; r < n; r++) CHECK(number(g.v[r * count + i]) == sum, "gathered from %d at %zu: %g", r, i, number(g.v[r * count + i]));
+    for (int r = 0; r < n; r++)
+      CHECK(number(g.v[r * count + i]) == sum, "gathered from %d at %zu: %g", r, i, number(g.v[r * count + i]));
     double scattered = (double)((rank * count + i) % 5) * ranks_sum - 2 * n;
     CHECK(number(q.v[i]) == scattered, "scattered at %zu: %g, want %g", i, number(q.v[i]), scattered);
     CHECK(number(w.v[rank * count + i]) == scattered, "scattered in place at %zu: %g", i, number(w.v[rank * count + i]));
@@ -56,7 +60,8 @@ static void mixed(bt_ctx *c, bt_comm *m, int rank, int n) {
   for (auto &v : payload.v) v = to_bf16(0.1f * (float)(rank + 1));
   for (auto &v : stat.v) v = 0.1f * (float)(rank + 1);
   payload.up(), stat.up();
-  launch<float>(c, m, nullptr, n, {part(BT_ALLREDUCE, BT_BF16, 1000, payload.p), part(BT_ALLREDUCE, BT_F32, 10, stat.p)}, "payload and statistic");
+  launch<float>(c, m, nullptr, n, {part(BT_ALLREDUCE, BT_BF16, 1000, payload.p), part(BT_ALLREDUCE, BT_F32, 10, stat.p)},
+                "payload and statistic");
   sync(c);
   payload.down(), stat.down();
   float p = from_bf16(to_bf16(0.1f)), s = 0.1f; // in the order of ranks, bf16 rounded after each
@@ -72,9 +77,15 @@ static void pipeline(bt_ctx *c, bt_comm *m, int rank, int n, size_t count) {
   give(&out, rank);
   for (int round = 0; round < 3; round++) {
     if (rank + 1 < n) launch<float>(c, m, s[0], n, {part(BT_SEND, BT_F32, count, out.p, 0, rank + 1)});
-    if (rank > 0) launch<float>(c, m, s[1], n, {part(BT_SEND, BT_F32, count / 2, out.p, 0, rank - 1), part(BT_SEND, BT_F32, count - count / 2, out.p + count / 2 * 4, 0, rank - 1)});
+    if (rank > 0)
+      launch<float>(c, m, s[1], n,
+                    {part(BT_SEND, BT_F32, count / 2, out.p, 0, rank - 1),
+                     part(BT_SEND, BT_F32, count - count / 2, out.p + count / 2 * 4, 0, rank - 1)});
     if (rank > 0) launch<float>(c, m, s[2], n, {part(BT_RECV, BT_F32, count, 0, up.p, rank - 1)});
-    if (rank + 1 < n) launch<float>(c, m, s[3], n, {part(BT_RECV, BT_F32, count / 2, 0, down.p, rank + 1), part(BT_RECV, BT_F32, count - count / 2, 0, down.p + count / 2 * 4, rank + 1)});
+    if (rank + 1 < n)
+      launch<float>(c, m, s[3], n,
+                    {part(BT_RECV, BT_F32, count / 2, 0, down.p, rank + 1),
+                     part(BT_RECV, BT_F32, count - count / 2, 0, down.p + count / 2 * 4, rank + 1)});
   }
   for (auto x : s) sync(c, x);
   up.down(), down.down();
@@ -128,8 +139,12 @@ static void waits() {
       sync(c);
       bt_time a = {}, b = {};
       CHECK(!api()->event_time(c, e, 1000000, &a) && !api()->event_time(c, f, 1000000, &b));
-      if (rank == 0) CHECK(b.wait_ns > 50000000 && b.wait_ns <= b.at_ns - a.at_ns + 1000000, "waited %lld of %lld", (long long)b.wait_ns, (long long)(b.at_ns - a.at_ns));
-      if (round) CHECK(b.at_ns - a.at_ns - (b.wait_ns > 0 ? b.wait_ns : 0) >= 59000000, "held for %lld", (long long)(b.at_ns - a.at_ns - b.wait_ns));
+      if (rank == 0)
+        CHECK(b.wait_ns > 50000000 && b.wait_ns <= b.at_ns - a.at_ns + 1000000, "waited %lld of %lld", (long long)b.wait_ns,
+              (long long)(b.at_ns - a.at_ns));
+      if (round)
+        CHECK(b.at_ns - a.at_ns - (b.wait_ns > 0 ? b.wait_ns : 0) >= 59000000, "held for %lld",
+              (long long)(b.at_ns - a.at_ns - b.wait_ns));
     }
   });
   for (int r = 0; r < 2; r++) CHECK(codes[r] == 0, "rank %d: %d", r, codes[r]);

@@ -90,7 +90,8 @@ static double handed_over(const char *mode, bool wait) {
   bt_op a = fill(x.p, 256, 3), b = copy(x.p, y.p, 256), d = copy(y.p, z.p, 256);
   CHECK(!api()->launch(c, nullptr, &a.h) && !api()->event_record(c, e, nullptr));
   if (wait) CHECK(!api()->stream_wait(c, s, e));
-  CHECK(!api()->launch(c, s, &b.h) && !api()->event_record(c, f, s) && !api()->stream_wait(c, nullptr, f) && !api()->launch(c, nullptr, &d.h));
+  CHECK(!api()->launch(c, s, &b.h) && !api()->event_record(c, f, s) && !api()->stream_wait(c, nullptr, f) &&
+        !api()->launch(c, nullptr, &d.h));
   sync(c);
   z.down();
   return z.v[255];
@@ -116,13 +117,16 @@ void test_streams() {
     sync(c, q);
     CHECK(!api()->event_time(c, e, 1000000, &t) && !api()->event_time(c, g, 1000000, &u));
     double after = unix_now();
-    CHECK(u.at_ns >= t.at_ns && (double)t.at_ns / 1e9 > before - 2e-3 && (double)u.at_ns / 1e9 < after + 2e-3, "%.6f %.6f in %.6f %.6f", (double)t.at_ns / 1e9, (double)u.at_ns / 1e9, before, after);
+    CHECK(u.at_ns >= t.at_ns && (double)t.at_ns / 1e9 > before - 2e-3 && (double)u.at_ns / 1e9 < after + 2e-3,
+          "%.6f %.6f in %.6f %.6f", (double)t.at_ns / 1e9, (double)u.at_ns / 1e9, before, after);
     CHECK(t.wait_ns == 0 && u.wait_ns == 0);
     const char *text = nullptr;
     uint64_t ticket = 0;
     CHECK(!(s = api()->stream_error(c, q, &text, &ticket)));
     // Two streams that wait for each other's events.
-    for (int i = 0; i < 3; i++) CHECK(!api()->stream_wait(c, nullptr, g) && !api()->event_record(c, e, nullptr) && !api()->stream_wait(c, q, e) && !api()->event_record(c, g, q));
+    for (int i = 0; i < 3; i++)
+      CHECK(!api()->stream_wait(c, nullptr, g) && !api()->event_record(c, e, nullptr) && !api()->stream_wait(c, q, e) &&
+            !api()->event_record(c, g, q));
     sync(c, q);
   }
   for (const char *mode : {"order", "lazy", "lazy random=3"}) CHECK(handed_over(mode, true) == 3);
@@ -135,7 +139,8 @@ void test_streams() {
 // ---- libraries that are missing, too old, or lack a function
 static std::string folder;
 static std::string build(const std::string &name, const std::string &text) {
-  std::string dir = folder + "/" + name.substr(0, name.rfind('/') == std::string::npos ? 0 : name.rfind('/')), so = folder + "/" + name, c = so + ".c";
+  std::string dir = folder + "/" + name.substr(0, name.rfind('/') == std::string::npos ? 0 : name.rfind('/')),
+              so = folder + "/" + name, c = so + ".c";
   CHECK(!system(("mkdir -p '" + dir + "'").c_str()));
   std::ofstream(c) << text;
   CHECK(!system(("cc -shared -fPIC -o '" + so + "' '" + c + "'").c_str()), "cc");
@@ -156,7 +161,14 @@ static std::string nccl_error(const std::string &path) {
   return c.error();
 }
 
-static bt_wanted wanted(const char *name) { return {"Thing", {name, nullptr, nullptr}, "BOOST_THING", {"CUDA_HOME", nullptr}, {"thing", nullptr, nullptr}, "Install it by pip install thing"}; }
+static bt_wanted wanted(const char *name) {
+  return {"Thing",
+          {name, nullptr, nullptr},
+          "BOOST_THING",
+          {"CUDA_HOME", nullptr},
+          {"thing", nullptr, nullptr},
+          "Install it by pip install thing"};
+}
 
 // The places where libraries are looked for.
 static void searches() {
@@ -209,16 +221,18 @@ void test_libraries() {
   std::string empty = build("empty.so", "int nothing;");
   WORDS(open_error(with(empty, "")), "cuBLASLt", empty, "no function cublasLtGetVersion", "pip install nvidia-cublas");
   std::string text = "#include <stddef.h>\nsize_t cublasLtGetVersion(void) { return 111103; }\n";
-#define X(member, symbol, result, args) \
+#define X(member, symbol, result, args)                                                                                            \
   if (strcmp(#symbol, "cublasLtGetVersion")) text += "int " #symbol "(void) { return 0; }\n";
   LT_FUNCTIONS(X)
 #undef X
   std::string old = build("oldlt.so", text);
   WORDS(open_error(with(old, "")), old, "version 11.11.3, too old", "12.0.0");
   WORDS(nccl_error("/nonexistent/libnccl.so.2"), "NCCL", "/nonexistent/libnccl.so.2");
-  WORDS(nccl_error(build("old.so", "int ncclGetVersion(int *v) { *v = 2703; return 0; }")), "version 2.7.3, too old", "2.18.0", "pip install nvidia-nccl-cu13");
+  WORDS(nccl_error(build("old.so", "int ncclGetVersion(int *v) { *v = 2703; return 0; }")), "version 2.7.3, too old", "2.18.0",
+        "pip install nvidia-nccl-cu13");
   WORDS(nccl_error(build("lacks.so", "int ncclGetVersion(int *v) { *v = 22703; return 0; }")), "no function ncclGetErrorString");
-  WORDS(nccl_error(build("broken.so", "int missing(void); int ncclGetVersion(int *v) { return missing(); }")), "broken.so", "missing");
+  WORDS(nccl_error(build("broken.so", "int missing(void); int ncclGetVersion(int *v) { return missing(); }")), "broken.so",
+        "missing");
   bt_probe probe = {};
   bt_options o = with(old, "/nonexistent/libnccl.so.2");
   CHECK(!api()->probe(&o, &probe));

@@ -17,7 +17,8 @@ struct matrix {
   buffer<uint8_t> b;
   std::vector<double> v; // as stored
   matrix(bt_ctx *c, int rows, int cols, int gap, int type, int shift, int batch, bool shared = false)
-      : rows(rows), cols(cols), ld(cols + gap), type(type), shift(shift), batch(batch), stride(shared ? 0 : (int64_t)rows * ld + 3 * (gap > 0)),
+      : rows(rows), cols(cols), ld(cols + gap), type(type), shift(shift), batch(batch),
+        stride(shared ? 0 : (int64_t)rows * ld + 3 * (gap > 0)),
         b(c, size_of(type) * ((size_t)shift + (size_t)(stride ? stride * batch : rows * ld) + 8)) {
     v.resize(b.v.size() / size_of(type));
     for (size_t i = 0; i < v.size(); i++) put(i, uniform());
@@ -71,7 +72,8 @@ static void run(bt_ctx *c, const product &p) {
   if (p.own_c) o.m[2] = cc.mat();
   o.t[0] = o.t[1] = (uint8_t)p.type_ab, o.t[2] = o.t[3] = (uint8_t)p.type_d;
   char where[200];
-  snprintf(where, sizeof where, "%dx%dx%d batch %d %c%c types %d %d alpha %g beta %g C %d gap %d shift %d", p.m, p.n, p.k, p.batch, p.ta ? 'T' : 'N', p.tb ? 'T' : 'N', p.type_ab, p.type_d, p.alpha, p.beta, p.own_c, p.gap, p.shift);
+  snprintf(where, sizeof where, "%dx%dx%d batch %d %c%c types %d %d alpha %g beta %g C %d gap %d shift %d", p.m, p.n, p.k, p.batch,
+           p.ta ? 'T' : 'N', p.tb ? 'T' : 'N', p.type_ab, p.type_d, p.alpha, p.beta, p.own_c, p.gap, p.shift);
   bt_status s = api()->launch(c, nullptr, &o.h);
   CHECK(!s, "%s: %s", where, api()->error(c));
   sync(c);
@@ -90,7 +92,8 @@ static void run(bt_ctx *c, const product &p) {
         double old = p.beta == 0 ? 0 : p.own_c ? cc.v[cc.at(z, r, q)] : before[at];
         double want = p.alpha * sum + p.beta * old;
         mag = std::fabs(p.alpha) * mag + std::fabs(p.beta * old);
-        double bound = mag * (p.k + 4) * std::ldexp(1, -24) + (p.type_d == BT_BF16 ? std::fabs(want) * 1.01 * std::ldexp(1, -8) : 0) + 1e-30;
+        double bound =
+            mag * (p.k + 4) * std::ldexp(1, -24) + (p.type_d == BT_BF16 ? std::fabs(want) * 1.01 * std::ldexp(1, -8) : 0) + 1e-30;
         result[at] = true;
         if (!(std::fabs(d.now(at) - want) <= bound)) {
           CHECK(false, "%s: element %d %d %d is %.9g, want %.9g", where, z, r, q, d.now(at), want);

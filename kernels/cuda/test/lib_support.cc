@@ -49,7 +49,8 @@ std::string open_error(const bt_options &o, bt_status *status) {
 
 bt_status wait_for(bt_ctx *c, bt_stream *s, std::string *text, int seconds) {
   bt_status r = BT_ENOTREADY;
-  for (int64_t end = bt_monotonic() + (int64_t)seconds * 1000000000; r == BT_ENOTREADY && bt_monotonic() < end;) r = api()->stream_query(c, s, 5000);
+  for (int64_t end = bt_monotonic() + (int64_t)seconds * 1000000000; r == BT_ENOTREADY && bt_monotonic() < end;)
+    r = api()->stream_query(c, s, 5000);
   *text = r == BT_ENOTREADY ? "it never ended" : r ? api()->error(c) : "";
   return r;
 }
@@ -61,7 +62,8 @@ void sync(bt_ctx *c, bt_stream *s) {
 bt_comm *join(bt_ctx *c, const bt_uid &uid, int n, int rank, const char *name) {
   bt_comm *m = nullptr;
   bt_status s = api()->comm_join(c, &uid, n, rank, name, &m);
-  for (int64_t end = bt_monotonic() + 120000000000; !s && (s = api()->comm_ready(m, 5000)) == BT_ENOTREADY && bt_monotonic() < end;) s = BT_OK;
+  for (int64_t end = bt_monotonic() + 120000000000; !s && (s = api()->comm_ready(m, 5000)) == BT_ENOTREADY && bt_monotonic() < end;)
+    s = BT_OK;
   CHECK(!s, "join %s: status %d: %s", name, s, api()->error(c));
   return s ? nullptr : m;
 }
@@ -73,7 +75,9 @@ float from_bf16(uint16_t u) {
   return __bfloat162float(h);
 }
 
-bt_part part(int kind, int type, uint64_t n, bt_ptr src, bt_ptr dst, int root, int reduce) { return {kind, reduce, root, type, n, src, dst}; }
+bt_part part(int kind, int type, uint64_t n, bt_ptr src, bt_ptr dst, int root, int reduce) {
+  return {kind, reduce, root, type, n, src, dst};
+}
 bt_coll message(bt_comm *m, const char *label, int n, const std::vector<bt_part> &parts) {
   bt_coll o = {};
   o.h = {sizeof o, BT_COLLECTIVE};
@@ -84,7 +88,8 @@ bt_coll message(bt_comm *m, const char *label, int n, const std::vector<bt_part>
   return o;
 }
 
-std::vector<int> ranks(int n, const std::function<void(int, place *)> &f, int seconds, const std::function<void(place *)> &meanwhile) {
+std::vector<int> ranks(int n, const std::function<void(int, place *)> &f, int seconds,
+                       const std::function<void(place *)> &meanwhile) {
   auto *p = static_cast<place *>(mmap(nullptr, sizeof(place), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   memset(p, 0, sizeof *p);
   fflush(nullptr);
@@ -128,8 +133,15 @@ int main(int argc, char **argv) {
   const struct {
     const char *name;
     void (*run)();
-  } tests[] = {{"context", test_context}, {"libraries", test_libraries}, {"lt", test_lt}, {"nccl", test_nccl},
-               {"gemm", test_gemm}, {"streams", test_streams}, {"collectives", test_collectives}, {"faults", test_faults}, {"real", test_real}};
+  } tests[] = {{"context", test_context},
+               {"libraries", test_libraries},
+               {"lt", test_lt},
+               {"nccl", test_nccl},
+               {"gemm", test_gemm},
+               {"streams", test_streams},
+               {"collectives", test_collectives},
+               {"faults", test_faults},
+               {"real", test_real}};
   for (auto &t : tests) {
     bool asked = argc < 2;
     for (int i = 1; i < argc; i++) asked |= !strcmp(argv[i], t.name);

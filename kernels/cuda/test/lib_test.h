@@ -13,13 +13,13 @@ extern "C" const bt_api *bt_backend(uint32_t abi, uint32_t size);
 
 extern int failures;
 void fail_at(const char *file, int line, const std::string &what);
-#define CHECK(ok, ...)                                                                \
-  do {                                                                                \
-    if (!(ok)) {                                                                      \
-      char text_[1200];                                                               \
-      snprintf(text_, sizeof text_, " " __VA_ARGS__);                                 \
-      fail_at(__FILE__, __LINE__, std::string(#ok) + ":" + text_);                    \
-    }                                                                                 \
+#define CHECK(ok, ...)                                                                                                             \
+  do {                                                                                                                             \
+    if (!(ok)) {                                                                                                                   \
+      char text_[1200];                                                                                                            \
+      snprintf(text_, sizeof text_, " " __VA_ARGS__);                                                                              \
+      fail_at(__FILE__, __LINE__, std::string(#ok) + ":" + text_);                                                                 \
+    }                                                                                                                              \
   } while (0)
 // The text must hold all the words.
 void check_words(const char *file, int line, const std::string &text, std::vector<std::string> words);
@@ -27,7 +27,7 @@ void check_words(const char *file, int line, const std::string &text, std::vecto
 
 const bt_api *api();
 bt_options options(int stall_ms = 120000, const char *mode = nullptr); // mode: else $BOOST_EMU
-struct context {                                                      // opened, or the test fails
+struct context {                                                       // opened, or the test fails
   bt_ctx *c = nullptr;
   explicit context(const bt_options &);
   context() : context(options()) {}
@@ -45,7 +45,9 @@ template <class T> struct buffer {
   bt_ctx *c;
   bt_ptr p = 0;
   std::vector<T> v;
-  buffer(bt_ctx *c, size_t n) : c(c), v(n) { CHECK(!api()->alloc(c, n * sizeof(T), BT_ALLOC_SYMMETRIC, &p), "%s", api()->error(c)); }
+  buffer(bt_ctx *c, size_t n) : c(c), v(n) {
+    CHECK(!api()->alloc(c, n * sizeof(T), BT_ALLOC_SYMMETRIC, &p), "%s", api()->error(c));
+  }
   ~buffer() { api()->free(c, p); }
   buffer(const buffer &) = delete;
   void up() { CHECK(cudaMemcpy(bt_at<void>(p), v.data(), v.size() * sizeof(T), cudaMemcpyHostToDevice) == cudaSuccess); }
@@ -65,7 +67,9 @@ struct place { // memory that they share
   volatile double number[8];
   char text[8][1024];
 };
-std::vector<int> ranks(int n, const std::function<void(int rank, place *)> &, int seconds = 120, const std::function<void(place *)> &meanwhile = nullptr);
+std::vector<int> ranks(int n, const std::function<void(int rank, place *)> &, int seconds = 120,
+                       const std::function<void(place *)> &meanwhile = nullptr);
 bt_uid share_uid(bt_ctx *, int rank, place *, int which = 0); // rank 0 makes it
 
-void test_context(), test_libraries(), test_streams(), test_gemm(), test_lt(), test_nccl(), test_collectives(), test_faults(), test_real();
+void test_context(), test_libraries(), test_streams(), test_gemm(), test_lt(), test_nccl(), test_collectives(), test_faults(),
+    test_real();
