@@ -65,27 +65,37 @@ static __global__ void __launch_bounds__(BT_THREADS)
   if (me < rows) sorted[place] = (int32_t)me;
 }
 
-// Block (x, y) has the y-th run of sorted rows, if it begins at x, and some columns.
+enum { BATCH = 4 };
+
+// Block (x, y) has the run of rows of one id that begins at place x, if one does, and the y-th part of the columns.
 template <class T, int V>
 __global__ void __launch_bounds__(BT_THREADS) add_rows(bt_rows<int32_t> ids, bt_rows<T> d, bt_rows<float> table, int64_t rows,
                                                        int64_t cols, int64_t first, int64_t n, const int32_t *sorted) {
   const int64_t at = blockIdx.x, id = local_id(ids, sorted[at], first, n);
   if (id < 0 || (at > 0 && local_id(ids, sorted[at - 1], first, n) == id)) return;
-  const int64_t c = ((int64_t)blockIdx.y * BT_THREADS + threadIdx.x) * V;
+  const int64_t c = ((int64_t)blockIdx.y * blockDim.x + threadIdx.x) * V;
   if (c >= cols) return;
-  float sum[V], x[V];
+  float sum[V], x[BATCH][V];
   bt_load<V>(sum, table.row(id) + c);
-  for (int64_t k = at; k < rows; k++) {
-    int64_t r = sorted[k];
-    if (local_id(ids, r, first, n) != id) break;
-    bt_load<V>(x, d.row(r) + c);
-    BT_UNROLL for (int j = 0; j < V; j++) sum[j] += x[j];
+  for (int64_t k = at; k < rows; k += BATCH) { // a row is three loads one after the other: those of several go together
+    bool same[BATCH];
+    BT_UNROLL for (int b = 0; b < BATCH; b++) {
+      int64_t r = k + b < rows ? sorted[k + b] : -1;
+      same[b] = r >= 0 && local_id(ids, r, first, n) == id;
+      if (same[b]) bt_load<V>(x[b], d.row(r) + c);
+    }
+    BT_UNROLL for (int b = 0; b < BATCH; b++) {
+      if (!same[b]) break;
+      BT_UNROLL for (int j = 0; j < V; j++) sum[j] += x[b][j];
+    }
+    if (!same[BATCH - 1]) break;
   }
   bt_store<V>(table.row(id) + c, sum);
 }
 template <class T, int V> static cudaError_t add_rows_of(cudaStream_t s, const bt_op *o, const int32_t *sorted) {
-  dim3 grid((unsigned)o->rows, (unsigned)bt_ceil(o->cols / V, BT_THREADS));
-  return BT_LAUNCH((add_rows<T, V>), grid, dim3(BT_THREADS), 0, s, bt_mat_of<int32_t>(o, 0), bt_mat_of<T>(o, 1),
+  int64_t packets = o->cols / V, threads = packets < BT_THREADS ? bt_ceil(packets, 32) * 32 : (int64_t)BT_THREADS;
+  dim3 grid((unsigned)o->rows, (unsigned)bt_ceil(packets, threads));
+  return BT_LAUNCH((add_rows<T, V>), grid, dim3((unsigned)threads), 0, s, bt_mat_of<int32_t>(o, 0), bt_mat_of<T>(o, 1),
                    bt_mat_of<float>(o, 2), o->rows, o->cols, o->i[0], o->i[1], sorted);
 }
 extern "C" bt_status btk_embed_bwd(bt_ctx *c, cudaStream_t s, const bt_op *o) {
