@@ -48,6 +48,7 @@ struct bt_ctx {
   bt_gemms *gemms = nullptr;
   bt_clock *clock = nullptr;
   std::vector<bt_stream *> streams; // compute is the first
+  int failed_streams = 0;
   std::vector<bt_event *> events;
   std::vector<bt_comm *> comms;
   std::vector<void *> device_memory, pinned; // freed by close
@@ -107,5 +108,6 @@ bt_status bt_comm_ready(bt_comm *, int32_t wait_us);
 bt_status bt_comm_status(bt_comm *, char *text, size_t len);
 bt_status bt_comm_end(bt_comm *, int32_t how);
 bt_status bt_message(bt_ctx *, bt_stream *, const bt_coll *);
-void bt_comms_watch(bt_ctx *); // looks after messages that are under way; what has failed fails its stream
+// Looks after messages that are under way; what has failed fails its stream. certain: also where another thread is at it.
+void bt_comms_watch(bt_ctx *, bool certain);
 void bt_comms_close(bt_ctx *);

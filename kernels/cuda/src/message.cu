@@ -205,15 +205,16 @@ void bt_comm_look(bt_comm *m) {
   }
 }
 
-void bt_comms_watch(bt_ctx *c) {
+void bt_comms_watch(bt_ctx *c, bool certain) {
   for (bt_comm *m : c->comms) {
-    if (m->lock.try_lock()) {
-      if (m->ready && !m->ended) bt_comm_look(m);
-      if (m->failed && !m->told) {
-        for (const bt_flight &f : m->flights) bt_stream_fail(f.on, m->failed, f.ticket, m->why);
-        m->told = true; // the oldest of a stream is the one that it has failed at
-      }
-      m->lock.unlock();
-    }
+    // A watchdog that has the lock may be ending a message just now: whoever takes a stream's end for success waits for it.
+    std::unique_lock<std::mutex> g(m->lock, std::defer_lock);
+    if (certain) g.lock();
+    else if (!g.try_lock()) continue;
+    if (m->ready && !m->ended) bt_comm_look(m);
+    if (!m->failed || m->told) continue;
+    // The oldest message of a stream is the one that it has failed at.
+    for (const bt_flight &f : m->flights) bt_stream_fail(f.on, m->failed, f.ticket, m->why);
+    m->told = true;
   }
 }

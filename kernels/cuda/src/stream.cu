@@ -89,6 +89,7 @@ uint64_t bt_stream_issued(bt_stream *s) { return s->issued; }
 
 void bt_stream_fail(bt_stream *s, bt_status status, uint64_t ticket, const char *text) {
   if (s->failed) return;
+  s->ctx->failed_streams++;
   s->failed = status;
   s->failed_ticket = ticket;
   snprintf(s->error, sizeof s->error, "%s", text);
@@ -106,8 +107,9 @@ static bt_stream *failed_before(bt_stream *s, std::vector<bt_stream *> *seen) {
 }
 
 bt_status bt_sticky(bt_ctx *c, bt_stream *s) {
+  if (!c->failed_streams) return BT_OK;
   std::vector<bt_stream *> seen;
-  bt_stream *f = s->failed || !s->after.empty() ? failed_before(s, &seen) : nullptr;
+  bt_stream *f = failed_before(s, &seen);
   if (!f) return BT_OK;
   return f == s ? bt_fail(c, f->failed, "%s", f->error) : bt_fail(c, f->failed, "waits for a stream that failed: %.460s", f->error);
 }
@@ -139,7 +141,7 @@ static bt_status ask(bt_ctx *c, bt_stream *s, bt_event *e, int32_t wait_us) {
   for (int round = 0;; round++) {
     cudaError_t r = e ? cudaEventQuery(e->e) : cudaStreamQuery(s->s);
     // Watched also when it is so: an aborted message ends as if it had been done.
-    if (r == cudaSuccess || round % 64 == 0) bt_comms_watch(c);
+    if (r == cudaSuccess || round % 64 == 0) bt_comms_watch(c, r == cudaSuccess);
     bt_status status = bt_sticky(c, s);
     if (status) return status;
     if (r == cudaSuccess) return BT_OK;
