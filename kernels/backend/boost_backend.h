@@ -199,6 +199,8 @@ typedef struct bt_api {
   bt_status (*info)(bt_ctx *, bt_info *);
   bt_status (*probe)(const bt_options *, bt_probe *);
   void (*range)(bt_ctx *, const char *name); /* a named range of a profiler begins; NULL: the latest ends */
+  /* Of a BT_GEMM: from now on such products are made by algorithm which of count, 0 being the usual one. For measurements. */
+  bt_status (*algorithm)(bt_ctx *, const bt_op *, int32_t which, int32_t *count);
 } bt_api;
 
 /* The only symbol that a backend library exports. */

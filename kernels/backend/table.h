@@ -45,6 +45,9 @@ static inline bt_status t_probe(const bt_api *a, const bt_options *o, bt_probe *
 static inline void t_range(const bt_api *a, bt_ctx *c, const char *name) {
   if (a->range) a->range(c, name);
 }
+static inline bt_status t_algorithm(const bt_api *a, bt_ctx *c, const bt_op *o, int32_t which, int32_t *count) {
+  return a->algorithm ? a->algorithm(c, o, which, count) : BT_EUNSUPPORTED;
+}
 /* Device memory where it is ordinary memory: its address as a pointer. */
 static inline void *t_at(bt_ptr p) { return (void *)(uintptr_t)p; }
 #endif

@@ -5,8 +5,10 @@
 // What the library does not do (fp32 to bf16, k = 0, addresses that it has no algorithm for) gemm_any.cu does.
 #include "gemm.h"
 #include "library.h"
+#include <algorithm>
 #include <cstring>
 #include <unordered_map>
+#include <vector>
 
 namespace {
 // Everything that a prepared product depends on. Compared as bytes: no padding.
@@ -34,6 +36,8 @@ struct plan {
   bool usable = false; // else the library has no algorithm for it
 };
 } // namespace
+
+static const int MOST_ALGORITHMS = 64; // that a measurement tries
 
 struct bt_gemms {
   lt_handle handle = nullptr;
@@ -92,22 +96,32 @@ static int32_t describe(const lt_api *lt, const key &k, plan *p) {
   return r;
 }
 
-static int32_t choose(const lt_api *lt, lt_handle handle, const key &k, plan *p) {
+// The library's algorithms for a product, best guess first; those that do not fit are left out. none: that is no failure.
+static int32_t algorithms(const lt_api *lt, lt_handle handle, const key &k, const plan &p, std::vector<lt_heuristic> *out) {
   lt_pref pref = nullptr;
   uint64_t most = MOST_WORKSPACE;
-  lt_heuristic found = {};
   int n = 0;
   int32_t r = lt->pref_create(&pref);
   if (!r) r = lt->pref_set(pref, LT_PREF_WORKSPACE, &most, sizeof most);
   const int32_t attr[4] = {LT_PREF_ALIGN_B, LT_PREF_ALIGN_A, LT_PREF_ALIGN_C, LT_PREF_ALIGN_D};
   for (int i = 0; i < 4 && !r; i++) r = lt->pref_set(pref, attr[i], &k.align[i], sizeof k.align[i]);
-  if (!r) r = lt->heuristic(handle, p->desc, p->a, p->b, p->c, p->d, pref, 1, &found, &n);
+  if (!r) r = lt->heuristic(handle, p.desc, p.a, p.b, p.c, p.d, pref, (int)out->size(), out->data(), &n);
   if (pref) lt->pref_destroy(pref);
-  if (r == LT_NOT_SUPPORTED) return LT_SUCCESS; // no algorithm for these: gemm_any
-  if (r || !n || found.state) return r;
-  p->algo = found.algo;
-  p->workspace = found.workspace;
+  out->resize(r ? 0 : n);
+  out->erase(std::remove_if(out->begin(), out->end(), [](const lt_heuristic &h) { return h.state != 0; }), out->end());
+  return r == LT_NOT_SUPPORTED ? LT_SUCCESS : r;
+}
+
+static void take(plan *p, const lt_heuristic &h) {
+  p->algo = h.algo;
+  p->workspace = h.workspace;
   p->usable = true;
+}
+
+static int32_t choose(const lt_api *lt, lt_handle handle, const key &k, plan *p) {
+  std::vector<lt_heuristic> found(1);
+  int32_t r = algorithms(lt, handle, k, *p, &found);
+  if (!r && !found.empty()) take(p, found[0]); // else there is none for these: gemm_any
   return r;
 }
 
@@ -180,4 +194,24 @@ extern "C" bt_status btk_gemm(bt_ctx *c, cudaStream_t s, const bt_op *o) {
     for (int j = 0; j < 4; j++) one.p[j] += g.stride[j] * ((j < 2 ? g.type_ab : g.type_d) == BT_BF16 ? 2 : 4);
   }
   return status;
+}
+
+// A measurement compares the heuristic's first algorithm with its others: nothing that trains does.
+bt_status bt_gemm_algorithm(bt_ctx *c, const bt_op *o, int32_t which, int32_t *count) {
+  bt_gemm g;
+  bt_status status = bt_gemm_of(c, o, &g);
+  if (status) return status;
+  if (!g.m || !g.n || !g.batch || !g.k || (g.type_ab != g.type_d && g.type_ab == BT_F32))
+    return bt_fail(c, BT_EUNSUPPORTED, "such a product has no algorithms of cuBLASLt");
+  key k = key_of(g);
+  plan *p = nullptr;
+  if ((status = prepare(c, k, &p))) return status;
+  std::vector<lt_heuristic> found(MOST_ALGORITHMS);
+  int32_t r = algorithms(&c->lib->lt, c->gemms->handle, k, *p, &found);
+  if (r) return failed(c, "algorithms", r, k);
+  *count = (int32_t)found.size();
+  if (which < 0 || (size_t)which >= found.size())
+    return which ? bt_fail(c, BT_EINVAL, "algorithm %d of %d", which, *count) : BT_OK;
+  take(p, found[which]);
+  return BT_OK;
 }

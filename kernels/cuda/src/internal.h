@@ -101,6 +101,7 @@ bt_status bt_launch(bt_ctx *, bt_stream *, const bt_head *);
 // gemm.cu
 bt_status bt_gemms_open(bt_ctx *);
 void bt_gemms_close(bt_ctx *);
+bt_status bt_gemm_algorithm(bt_ctx *, const bt_op *, int32_t which, int32_t *count);
 // comm.cu, message.cu
 bt_status bt_comm_uid(bt_ctx *, bt_uid *);
 bt_status bt_comm_join(bt_ctx *, const bt_uid *, int32_t n, int32_t rank, const char *name, bt_comm **);
