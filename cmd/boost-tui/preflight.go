@@ -100,7 +100,7 @@ func (c checks) preparePreflight(e experiment.Experiment, machine string) (prepa
 	spec := &protocol.PreflightSpec{NeedBytes: p.plan.Memory.Total, Apart: e.Where.Where == experiment.WhereSSH}
 	known := machine
 	if known == "" {
-		known = placeName(p.experiment.Where)
+		known = placeOf(p.experiment)
 	}
 	f, err := readMachine(known)
 	switch {
@@ -208,7 +208,7 @@ func (a *app) remember(e experiment.Experiment, r preflightResult, machine, save
 		if machine != "" || r.Verdict != protocol.VerdictOK {
 			return "", nil
 		}
-		name = placeName(e.Where)
+		name = placeOf(e)
 		_, err := readMachine(name)
 		if errors.Is(err, errNoConfig) {
 			return "", nil

@@ -258,7 +258,8 @@ func CheckRun(kind string, ranks int) (device string, err error) {
 	}
 	switch {
 	case err == nil:
-		return experiment.DeviceCUDA, nil
+		// Ranks work in another folder and must find the same library.
+		return experiment.DeviceCUDA, os.Setenv(cuda.EnvLibrary, g.Library)
 	case kind == experiment.DeviceAuto:
 		return experiment.DeviceCPU, nil
 	}
