@@ -5,6 +5,7 @@
 #   scripts/cuda.sh setup       finds or installs nvcc alone
 #   scripts/cuda.sh libraries   installs cuBLASLt and NCCL, 730 MB of wheels, where the library looks for them
 #   scripts/cuda.sh headers     keeps of those wheels the headers that scripts/cuda-check.sh compares with
+#   scripts/cuda.sh tests       builds what runs on a GPU by itself, into build/cuda-tests: ops_test, attention_test, attention_bench
 #
 # nvcc comes from CUDA_HOME when that is set, else from PyPI wheels (105 MB) in an environment of the project's own, build/cuda.
 # CUDA_WHEELS=DIR takes the wheels from a folder instead of the network. CUDA_ARCHS (80 90) lists the GPU generations that code
@@ -78,7 +79,7 @@ toolkit() {
 	say "nvcc $release from $from; $("${NVCC_CCBIN:-g++}" --version | head -n 1)"
 }
 
-# Compiles what is older than its source, than any header, or made with other flags. What ptxas says of each is kept beside it.
+# Compiles what is older than something it was made of, or made with other flags. What ptxas says of each is kept beside it.
 build() {
 	local flags=(-std=c++17 -O3 -Xcompiler "-fPIC,-fvisibility=hidden,-Wall" -Xptxas -v
 		-I kernels/cuda/emu -I kernels/cuda/src -I kernels/backend) a last=${archs[-1]} started=$SECONDS
@@ -89,11 +90,13 @@ build() {
 		rm -rf "${objects:?}"/*
 		echo "$nvcc $release ${flags[*]}" >"$objects/flags"
 	fi
-	local src object old=() all=()
+	local src object made_of old=() all=()
 	for src in "${sources[@]}"; do
 		object=$objects/$(basename "$src" .cu).o
 		all+=("$object")
-		if [ ! -e "$object" ] || [ -n "$(find "$src" kernels/cuda/src kernels/cuda/emu kernels/backend \( -name '*.cuh' -o -name '*.h' -o -path "$src" \) -newer "$object" -print -quit)" ]; then
+		# The rule that nvcc wrote beside it names what it was made of, of the project.
+		mapfile -t made_of < <(tr -s ' \\' '\n\n' <"${object%.o}.d" 2>/dev/null | grep '^kernels/')
+		if [ ! -e "$object" ] || [ ${#made_of[@]} -eq 0 ] || [ -n "$(find "${made_of[@]}" -newer "$object" -print -quit 2>&1)" ]; then
 			old+=("$src")
 		fi
 	done
@@ -105,7 +108,7 @@ build() {
 		# shellcheck disable=SC2016
 		printf '%s\n' "${old[@]}" | nvcc=$nvcc objects=$objects xargs -P "${JOBS:-$(nproc)}" -I{} bash -c '
 			name=$(basename "$0" .cu)
-			if "$nvcc" "$@" -c "$0" -o "$objects/$name.tmp.o" >"$objects/$name.log" 2>&1; then
+			if "$nvcc" "$@" -MMD -MF "$objects/$name.d" -c "$0" -o "$objects/$name.tmp.o" >"$objects/$name.log" 2>&1; then
 				mv "$objects/$name.tmp.o" "$objects/$name.o"
 				grep -E "warning" -A 3 "$objects/$name.log" | head -n 8 || :
 			else
@@ -118,6 +121,24 @@ build() {
 		-Xcompiler -static-libstdc++,-static-libgcc "${all[@]}" -ldl -lpthread -o "$library.tmp"
 	mv "$library.tmp" "$library"
 	say "$library, $(($(stat -c %s "$library") / 1024)) KiB, in $((SECONDS - started)) s"
+}
+
+# The tests that run under the emulator, for a GPU: scripts/emu-matrix.sh has them from the same lists in kernels/cuda/test/Makefile.
+tests() {
+	local to=build/cuda-tests lists name program parts src kernels=()
+	mkdir -p "$to"
+	lists=$(make --no-print-directory -s -C kernels/cuda/test lists)
+	for name in $(sed -n 's/^kernels //p' <<<"$lists"); do kernels+=("$objects/$name.o"); done
+	for program in ops_test attention_test attention_bench; do
+		parts=()
+		for src in $(sed -n "s/^$program //p" <<<"$lists"); do
+			"$nvcc" -std=c++17 -O1 -x cu "-gencode=arch=compute_${archs[0]},code=compute_${archs[0]}" -I kernels/cuda/emu -I kernels/cuda/src -I kernels/cuda/test \
+				-I kernels/backend -c "kernels/cuda/test/$src.cc" -o "$to/$src.o"
+			parts+=("$to/$src.o")
+		done
+		"$nvcc" -cudart static -L "$home/lib64" -L "$home/lib" -Xcompiler -static-libstdc++,-static-libgcc "${parts[@]}" "${kernels[@]}" -o "$to/$program"
+		say "$to/$program"
+	done
 }
 
 # The library opens these when it is used, and looks for them in build/cuda among other places (docs/cuda.md).
@@ -150,6 +171,11 @@ build)
 	build
 	report
 	;;
+tests)
+	toolkit
+	build
+	tests
+	;;
 libraries)
 	environment
 	say "installing ${libraries[*]} into $venv"
@@ -172,7 +198,7 @@ z.extractall(sys.argv[2], [n for n in z.namelist() if "/include/" in n])' "$whee
 	say "headers of ${libraries[*]} in $venv/headers"
 	;;
 *)
-	sed -n '2,7s/^# \{0,1\}//p' "$0" >&2
+	sed -n '2,8s/^# \{0,1\}//p' "$0" >&2
 	exit 2
 	;;
 esac
