@@ -146,4 +146,15 @@ void test_gemm() {
   none.i[0] = none.i[1] = 1;
   CHECK(!api()->launch(c, nullptr, &none.h), "%s", c.error());
   refusals(c);
+  // What a measurement asks.
+  buffer<float> f(c, 256);
+  bt_op o = {};
+  o.h = {sizeof o, BT_GEMM};
+  o.rows = o.cols = o.i[0] = 4, o.i[1] = 1, o.f[0] = 1;
+  for (int k : {0, 1, 3}) o.m[k] = {f.p + 64 * (bt_ptr)k, 4};
+  int32_t count = 0;
+  CHECK(!api()->algorithm(c, &o, 0, &count) && count == 1, "%d: %s", count, c.error());
+  CHECK(api()->algorithm(c, &o, 1, &count) == BT_EINVAL);
+  o.t[3] = BT_BF16; // cuBLASLt does not do this one
+  CHECK(api()->algorithm(c, &o, 0, &count) == BT_EUNSUPPORTED);
 }
