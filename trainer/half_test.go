@@ -64,3 +64,21 @@ func TestResumeInBF16OnAnotherMesh(t *testing.T) {
 		t.Errorf("%v, on one rank %v", a, b)
 	}
 }
+
+// TestInitFromBF16 starts runs in fp32 and in BF16 from a BF16 run whose frozen matrices are BF16 in its checkpoint.
+func TestInitFromBF16(t *testing.T) {
+	set := map[string]string{"variant": "relora", "relora-every": "2", "steps": "4", "lr": "1e-9", "weight-decay": "0"}
+	half := []string{"device", "emulated", "dtype", "bf16"}
+	from := (&job{e: small(t, with(with(set, half...), "steps", "3"))}).run(t).ok(t)
+	first := map[string]string{"init-from": checkpoint.Dir(from.dir, 3)}
+	want := losses(t, from.dir, 0)[0]
+	for name, e := range map[string]map[string]string{
+		"fp32": with(set, "init-from", first["init-from"]), "bf16": with(with(set, half...), "init-from", first["init-from"]),
+		"dense": with(map[string]string{"variant": "full", "steps": "2", "lr": "1e-9"}, "init-from", first["init-from"]),
+	} {
+		got := losses(t, (&job{e: small(t, e)}).run(t).ok(t).dir, 0)[0]
+		if math.Abs(got-want) > 1e-2 {
+			t.Errorf("%s: the first loss is %g, of the run that it starts from %g", name, got, want)
+		}
+	}
+}
