@@ -4,6 +4,9 @@
 # make e2e    runs across nodes, on real Slurm and ssh nodes in namespaces (root, Debian 12; skipped elsewhere): scripts/e2e.sh
 # make soak   what takes luck or time to fail: runs killed at SOAK random moments (default 50); all variants on all meshes;
 #             200 random faults on the development cluster, begun within 50 minutes
+# make cuda   build/libboost_cuda.so, the cuda device: scripts/cuda.sh installs nvcc where there is none (PyPI, build/cuda)
+# make cuda-check  what can be known of the CUDA sources without a GPU: compilers, budgets of registers, real headers
+# make emulator  the CUDA kernels in every mode of the emulator, and faults planted in them
 # make fuzz   each fuzz target for FUZZTIME (default 5s)
 # make lint   gofmt, go vet, staticcheck
 #
@@ -20,7 +23,7 @@ STATICCHECK_VERSION := v0.8.2
 export CGO_ENABLED := 1
 export CGO_CFLAGS := -g -O2 -Wno-deprecated-declarations
 
-.PHONY: run build setup test e2e bench soak fuzz lint clean
+.PHONY: run build setup test cuda cuda-check emulator e2e bench soak fuzz lint clean
 
 run: build
 	@if [ -t 0 ] && [ -t 1 ]; then exec $(BIN); else exec $(BIN) demo; fi
@@ -34,6 +37,15 @@ setup:
 
 test: setup
 	@$(GO) test $(TESTFLAGS) ./...
+
+cuda:
+	@scripts/cuda.sh
+
+cuda-check:
+	@scripts/cuda-check.sh
+
+emulator:
+	@scripts/emu-matrix.sh all
 
 e2e:
 	@scripts/e2e.sh

@@ -145,7 +145,7 @@ func (c *checker) link() {
 	case err != nil: // a value that did not come through Set
 		c.add("link", "the link can be read", strings.TrimPrefix(err.Error(), "link: "), none)
 	case l == Link{}:
-	case c.e.Step.Device == DeviceCUDA:
+	case c.e.Step.Device == DeviceCUDA || c.e.Step.Device == DeviceEmu:
 		c.add("link", "the device can imitate a link", "is imitated on the cpu device alone", none)
 	case c.e.World() == 1:
 		c.add("link", "a link joins ranks", "slows down what ranks say to each other, and there is one rank")

@@ -12,8 +12,11 @@ func (c *checker) places() {
 	if fit := c.e.Model.Variant.Schemes(); !c.has("scheme", "variant") && !slices.Contains(fit, p.Scheme) {
 		c.add("scheme", "the scheme fits the variant", misfit(p.Scheme, c.e.Model.Variant), texts(fit)...)
 	}
-	if s.DType == BF16 && (s.Device == DeviceCPU || s.Device == DeviceEmu) {
+	if s.DType == BF16 && s.Device == DeviceCPU {
 		c.add("dtype", "the device computes in dtype", fmt.Sprintf("device %s computes in fp32 only", s.Device), FP32)
+	}
+	if s.Device == DeviceEmu && c.e.Where.Nodes > 1 && !c.has("device", "nodes", "where") {
+		c.add("device", "the device reaches other machines", "is for one machine: its ranks meet in the memory of one host; the cpu device reaches others", DeviceCPU)
 	}
 }
 
@@ -51,22 +54,6 @@ func (c *checker) sparse() {
 	}
 	if least := float64(m.D) * float64(min(m.D, m.FF)); m.SLTrainDelta*least < 1 {
 		c.add("sltrain-delta", "the sparse part holds something", fmt.Sprintf("leaves no element of the smallest matrix (%.0f elements)", least), short(2/least))
-	}
-}
-
-// later refuses what has a name already and comes in a later version.
-func (c *checker) later() {
-	s := c.e.Step
-	for _, r := range []struct {
-		key  string
-		used bool
-		near []string
-	}{
-		{"device", s.Device == DeviceCUDA || s.Device == DeviceEmu, []string{DeviceCPU}},
-	} {
-		if r.used && !c.has(r.key) {
-			c.add(r.key, "in this version", "is not in this version yet", r.near...)
-		}
 	}
 }
 

@@ -57,7 +57,6 @@ func (c *checker) rules() {
 	c.starts()
 	c.hosts()
 	c.placeKeys()
-	c.later()
 }
 
 // ruleRange ends the name of the rule about one number.

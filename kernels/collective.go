@@ -38,7 +38,8 @@ func (r Reduction) String() string {
 	return "sum"
 }
 
-// Part is one collective of a group call. Views are contiguous F32 in symmetric memory. An all-gather's Send may be the
+// Part is one collective of a group call. Views are contiguous, of one type that is F32 or BF16 (sums of BF16 are rounded to
+// it; how often on the way is the device's choice), in symmetric memory. An all-gather's Send may be the
 // member's own place in Recv, and a reduce-scatter's Recv its own place in Send.
 type Part struct {
 	Kind       CollectiveKind
@@ -170,8 +171,8 @@ func (p Part) check(n int) error {
 		if v.IsZero() {
 			continue
 		}
-		if !v.Contiguous() || v.DType != F32 {
-			return fmt.Errorf("view %s must be contiguous fp32", v)
+		if !v.Contiguous() || !v.DType.Number() || v.DType != p.Send.DType {
+			return fmt.Errorf("view %s must be contiguous, of type fp32 or bf16 as the other of the part", v)
 		}
 		if !v.Buf.Symmetric {
 			return fmt.Errorf("view %s is not in symmetric memory", v)

@@ -28,7 +28,8 @@ func (e *Rope) Check() error {
 	if e.Seq <= 0 || e.HeadDim <= 0 || e.HeadDim%2 != 0 || e.X.Rows%e.Seq != 0 || e.X.Cols%e.HeadDim != 0 {
 		return fmt.Errorf("rope of %dx%d in sequences of %d and heads of %d", e.X.Rows, e.X.Cols, e.Seq, e.HeadDim)
 	}
-	return checkAll(expect{"X", e.X, -1, -1, F32, false})
+	dt := e.X.DType
+	return checkNumbers(dt, expect{"X", e.X, -1, -1, dt, false})
 }
 
 // Attention is causal softmax(Q K^T·Scale) V per head, without the s x s matrix in memory.
@@ -62,8 +63,9 @@ func (e *Attention) Check() error {
 		return err
 	}
 	r, c := e.Q.Rows, e.Q.Cols
-	return checkAll(expect{"Q", e.Q, -1, -1, F32, false}, expect{"K", e.K, r, c, F32, false}, expect{"V", e.V, r, c, F32, false},
-		expect{"O", e.O, r, c, F32, false}, expect{"LSE", e.LSE, r, c / e.HeadDim, F32, false})
+	dt := e.Q.DType
+	return checkNumbers(dt, expect{"Q", e.Q, -1, -1, dt, false}, expect{"K", e.K, r, c, dt, false}, expect{"V", e.V, r, c, dt, false},
+		expect{"O", e.O, r, c, dt, false}, expect{"LSE", e.LSE, r, c / e.HeadDim, F32, false})
 }
 
 // AttentionBwd is the backward of Attention; it recomputes the probabilities from LSE.
@@ -97,9 +99,10 @@ func (e *AttentionBwd) Check() error {
 	}
 	r, c := e.Q.Rows, e.Q.Cols
 	h := c / e.HeadDim
-	return checkAll(expect{"Q", e.Q, -1, -1, F32, false}, expect{"K", e.K, r, c, F32, false}, expect{"V", e.V, r, c, F32, false},
-		expect{"O", e.O, r, c, F32, false}, expect{"LSE", e.LSE, r, h, F32, false}, expect{"DO", e.DO, r, c, F32, false},
-		expect{"DQ", e.DQ, r, c, F32, false}, expect{"DK", e.DK, r, c, F32, false}, expect{"DV", e.DV, r, c, F32, false},
+	dt := e.Q.DType
+	return checkNumbers(dt, expect{"Q", e.Q, -1, -1, dt, false}, expect{"K", e.K, r, c, dt, false}, expect{"V", e.V, r, c, dt, false},
+		expect{"O", e.O, r, c, dt, false}, expect{"LSE", e.LSE, r, h, F32, false}, expect{"DO", e.DO, r, c, dt, false},
+		expect{"DQ", e.DQ, r, c, dt, false}, expect{"DK", e.DK, r, c, dt, false}, expect{"DV", e.DV, r, c, dt, false},
 		expect{"Work", e.Work, r, h, F32, false})
 }
 

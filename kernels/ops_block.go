@@ -3,7 +3,8 @@ package kernels
 import "fmt"
 
 // The operations of a decoder block. T is the number of rows (batch x sequence). Statistics are
-// column vectors stored as views of T rows x 1 column, always F32. METHOD.md §1 and §3.5 hold the formulas.
+// column vectors stored as views of T rows x 1 column, always F32, and so are DW and whatever else gradients of weights
+// accumulate in (see number.go). METHOD.md §1 and §3.5 hold the formulas.
 
 // NormStats is Stat[row] = sum of squares of the row of X: the half of RMSNorm that must be summed over ranks when d is sharded.
 type NormStats struct{ X, Stat View }
@@ -24,7 +25,8 @@ func (e *NormStats) Operands(yield func(Operand)) {
 
 // Check implements Op.
 func (e *NormStats) Check() error {
-	return checkAll(expect{"X", e.X, -1, -1, F32, false}, expect{"Stat", e.Stat, e.X.Rows, 1, F32, false})
+	dt := e.X.DType
+	return checkNumbers(dt, expect{"X", e.X, -1, -1, dt, false}, expect{"Stat", e.Stat, e.X.Rows, 1, F32, false})
 }
 
 // NormRStd is RStd[row] = 1/sqrt(Stat[row]/Width + Eps); Width is the unsharded d. RStd may be Stat.
@@ -76,8 +78,9 @@ func (e *NormApply) Operands(yield func(Operand)) {
 
 // Check implements Op.
 func (e *NormApply) Check() error {
-	return checkAll(expect{"X", e.X, -1, -1, F32, false}, expect{"W", e.W, 1, e.X.Cols, F32, false},
-		expect{"RStd", e.RStd, e.X.Rows, 1, F32, true}, expect{"Y", e.Y, e.X.Rows, e.X.Cols, F32, false})
+	dt := e.X.DType
+	return checkNumbers(dt, expect{"X", e.X, -1, -1, dt, false}, expect{"W", e.W, 1, e.X.Cols, dt, false},
+		expect{"RStd", e.RStd, e.X.Rows, 1, F32, true}, expect{"Y", e.Y, e.X.Rows, e.X.Cols, dt, false})
 }
 
 // NormBwdStats is Dot[row] = sum over the local columns of DY·W·X·RStd: the half of the backward that spans ranks.
@@ -101,8 +104,9 @@ func (e *NormBwdStats) Operands(yield func(Operand)) {
 // Check implements Op.
 func (e *NormBwdStats) Check() error {
 	r, c := e.X.Rows, e.X.Cols
-	return checkAll(expect{"X", e.X, -1, -1, F32, false}, expect{"W", e.W, 1, c, F32, false}, expect{"RStd", e.RStd, r, 1, F32, false},
-		expect{"DY", e.DY, r, c, F32, false}, expect{"Dot", e.Dot, r, 1, F32, false})
+	dt := e.X.DType
+	return checkNumbers(dt, expect{"X", e.X, -1, -1, dt, false}, expect{"W", e.W, 1, c, dt, false}, expect{"RStd", e.RStd, r, 1, F32, false},
+		expect{"DY", e.DY, r, c, dt, false}, expect{"Dot", e.Dot, r, 1, F32, false})
 }
 
 // NormBwdApply is DX = Base + RStd·(DY·W − X·RStd·Dot/Width) and DW += sum over rows of DY·X·RStd.
@@ -133,13 +137,15 @@ func (e *NormBwdApply) Check() error {
 	if e.Width <= 0 {
 		return fmt.Errorf("width %d", e.Width)
 	}
-	return checkAll(expect{"X", e.X, -1, -1, F32, false}, expect{"W", e.W, 1, c, F32, false}, expect{"RStd", e.RStd, r, 1, F32, false},
-		expect{"DY", e.DY, r, c, F32, false}, expect{"Dot", e.Dot, r, 1, F32, false}, expect{"Base", e.Base, r, c, F32, true},
-		expect{"DX", e.DX, r, c, F32, false}, expect{"DW", e.DW, 1, c, F32, false})
+	dt := e.X.DType
+	return checkNumbers(dt, expect{"X", e.X, -1, -1, dt, false}, expect{"W", e.W, 1, c, dt, false}, expect{"RStd", e.RStd, r, 1, F32, false},
+		expect{"DY", e.DY, r, c, dt, false}, expect{"Dot", e.Dot, r, 1, F32, false}, expect{"Base", e.Base, r, c, dt, true},
+		expect{"DX", e.DX, r, c, dt, false}, expect{"DW", e.DW, 1, c, F32, false})
 }
 
 // Latent finishes a down-projection: U = P·RStd[row] (RStd absent: 1), H = silu(U) when Silu, else U.
-// U may be P. H absent: only U is made; without Silu H must be absent (U serves).
+// U may be P. H is of the U that is stored, as the backward makes it again. H absent: only U is made; without Silu H must be
+// absent (U serves).
 type Latent struct {
 	P, RStd, U, H View
 	Silu          bool
@@ -165,12 +171,13 @@ func (e *Latent) Check() error {
 	if !e.Silu && !e.H.IsZero() {
 		return fmt.Errorf("operand H without an activation is U")
 	}
-	return checkAll(expect{"P", e.P, -1, -1, F32, false}, expect{"RStd", e.RStd, r, 1, F32, true},
-		expect{"U", e.U, r, c, F32, false}, expect{"H", e.H, r, c, F32, true})
+	dt := e.P.DType
+	return checkNumbers(dt, expect{"P", e.P, -1, -1, dt, false}, expect{"RStd", e.RStd, r, 1, F32, true},
+		expect{"U", e.U, r, c, dt, false}, expect{"H", e.H, r, c, dt, true})
 }
 
 // LatentBwd is DU = DH·silu'(U) when Silu, else DH, and, when Dot is there, Dot[row] = <U, DU> over the row:
-// what the backward of the online RMSNorm needs, with no collective (METHOD.md §3.5). DU may be DH.
+// what the backward of the online RMSNorm needs, with no collective (METHOD.md §3.5): of DU before it is rounded. DU may be DH.
 type LatentBwd struct {
 	DH, U, DU, Dot View
 	Silu           bool
@@ -193,8 +200,9 @@ func (e *LatentBwd) Operands(yield func(Operand)) {
 // Check implements Op.
 func (e *LatentBwd) Check() error {
 	r, c := e.U.Rows, e.U.Cols
-	return checkAll(expect{"DH", e.DH, r, c, F32, false}, expect{"U", e.U, -1, -1, F32, false},
-		expect{"DU", e.DU, r, c, F32, false}, expect{"Dot", e.Dot, r, 1, F32, true})
+	dt := e.U.DType
+	return checkNumbers(dt, expect{"DH", e.DH, r, c, dt, false}, expect{"U", e.U, -1, -1, dt, false},
+		expect{"DU", e.DU, r, c, dt, false}, expect{"Dot", e.Dot, r, 1, F32, true})
 }
 
 // SwiGLU is Y = silu(G)·U, or G·U without Silu (CoLA above 130m).
@@ -220,7 +228,8 @@ func (e *SwiGLU) Operands(yield func(Operand)) {
 // Check implements Op.
 func (e *SwiGLU) Check() error {
 	r, c := e.G.Rows, e.G.Cols
-	return checkAll(expect{"G", e.G, -1, -1, F32, false}, expect{"U", e.U, r, c, F32, false}, expect{"Y", e.Y, r, c, F32, false})
+	dt := e.G.DType
+	return checkNumbers(dt, expect{"G", e.G, -1, -1, dt, false}, expect{"U", e.U, r, c, dt, false}, expect{"Y", e.Y, r, c, dt, false})
 }
 
 // SwiGLUBwd is the backward of SwiGLU; DG may be G's and DU may be U's memory, or DY's for one of them.
@@ -247,6 +256,7 @@ func (e *SwiGLUBwd) Operands(yield func(Operand)) {
 // Check implements Op.
 func (e *SwiGLUBwd) Check() error {
 	r, c := e.G.Rows, e.G.Cols
-	return checkAll(expect{"G", e.G, -1, -1, F32, false}, expect{"U", e.U, r, c, F32, false}, expect{"DY", e.DY, r, c, F32, false},
-		expect{"DG", e.DG, r, c, F32, false}, expect{"DU", e.DU, r, c, F32, false})
+	dt := e.G.DType
+	return checkNumbers(dt, expect{"G", e.G, -1, -1, dt, false}, expect{"U", e.U, r, c, dt, false}, expect{"DY", e.DY, r, c, dt, false},
+		expect{"DG", e.DG, r, c, dt, false}, expect{"DU", e.DU, r, c, dt, false})
 }

@@ -28,14 +28,15 @@ func (e *Cross) Operands(yield func(Operand)) {
 // Check implements Op.
 func (e *Cross) Check() error {
 	r, c := e.U.Rows, e.U.Cols
-	return checkAll(expect{"U", e.U, -1, -1, F32, false}, expect{"Prev", e.Prev, r, c, F32, false},
-		expect{"Gate", e.Gate, 1, c, F32, true}, expect{"H", e.H, r, c, F32, false})
+	dt := e.U.DType
+	return checkNumbers(dt, expect{"U", e.U, -1, -1, dt, false}, expect{"Prev", e.Prev, r, c, dt, false},
+		expect{"Gate", e.Gate, 1, c, dt, true}, expect{"H", e.H, r, c, dt, false})
 }
 
 // CrossBwd is the backward of Cross but for act(U). DH is the gradient of H, Carry what the next block's crossing
 // brought to this latent (Fresh: nothing, whatever it holds). DGate[col] += sum over rows of DH·act(Prev); then, in
 // place, Carry becomes Gate·DH, the gradient of act(Prev), and DH becomes DH + Carry, that of act(U).
-// Prev and DGate are there when Gate is.
+// Prev and DGate are there when Gate is. DGate is F32.
 type CrossBwd struct {
 	DH, Carry, Prev, Gate, DGate View
 	Silu, Fresh                  bool
@@ -66,6 +67,7 @@ func (e *CrossBwd) Check() error {
 	if gate != e.DGate.IsZero() || gate != e.Prev.IsZero() {
 		return fmt.Errorf("operands Gate, DGate and Prev come together")
 	}
-	return checkAll(expect{"DH", e.DH, -1, -1, F32, false}, expect{"Carry", e.Carry, r, c, F32, false},
-		expect{"Prev", e.Prev, r, c, F32, true}, expect{"Gate", e.Gate, 1, c, F32, true}, expect{"DGate", e.DGate, 1, c, F32, true})
+	dt := e.DH.DType
+	return checkNumbers(dt, expect{"DH", e.DH, -1, -1, dt, false}, expect{"Carry", e.Carry, r, c, dt, false},
+		expect{"Prev", e.Prev, r, c, dt, true}, expect{"Gate", e.Gate, 1, c, dt, true}, expect{"DGate", e.DGate, 1, c, F32, true})
 }

@@ -6,6 +6,7 @@ import "fmt"
 //
 // The views describe the first product of the batch; the others lie StrideX elements further on
 // (0: the same matrix again). C absent means C = D. TransA: A is stored [k, m]; TransB: B is stored [n, k].
+// A and B are of one type, C and D of one; from BF16 D is BF16 or F32, from F32 it is F32.
 type Gemm struct {
 	TransA, TransB                     bool
 	Alpha, Beta                        float32
@@ -72,7 +73,13 @@ func (g *Gemm) Check() error {
 		return fmt.Errorf("the products of a batch of %d write to the same D", g.Batch)
 	}
 	dt := g.D.DType
-	return checkAll(expect{"A", g.A, ar, ac, g.A.DType, false}, expect{"B", g.B, br, bc, g.A.DType, false},
+	if g.A.DType == F32 && dt != F32 {
+		return fmt.Errorf("operand D is %s, want %s as A", dt, F32)
+	}
+	if !dt.Number() {
+		return fmt.Errorf("operand D is %s; products are %s or %s", dt, F32, BF16)
+	}
+	return checkNumbers(g.A.DType, expect{"A", g.A, ar, ac, g.A.DType, false}, expect{"B", g.B, br, bc, g.A.DType, false},
 		expect{"C", g.C, m, n, dt, true}, expect{"D", g.D, m, n, dt, false})
 }
 
@@ -99,7 +106,8 @@ func (e *Axpby) Operands(yield func(Operand)) {
 // Check implements Op.
 func (e *Axpby) Check() error {
 	r, c := e.Out.Rows, e.Out.Cols
-	return checkAll(expect{"X", e.X, r, c, F32, false}, expect{"Y", e.Y, r, c, F32, true}, expect{"Out", e.Out, r, c, F32, false})
+	dt := e.Out.DType
+	return checkNumbers(dt, expect{"X", e.X, r, c, dt, false}, expect{"Y", e.Y, r, c, dt, true}, expect{"Out", e.Out, r, c, dt, false})
 }
 
 // Copy copies Src to Dst, same shape and type, either may have gaps between rows.
@@ -124,7 +132,7 @@ func (e *Copy) Check() error {
 	return checkAll(expect{"Src", e.Src, e.Dst.Rows, e.Dst.Cols, e.Dst.DType, false}, expect{"Dst", e.Dst, -1, -1, e.Dst.DType, false})
 }
 
-// Fill sets every element of an F32 view to Value.
+// Fill sets every element of an F32 or BF16 view to Value.
 type Fill struct {
 	X     View
 	Value float32
@@ -143,7 +151,10 @@ func (e *Fill) FLOPs() int64 { return 0 }
 func (e *Fill) Operands(yield func(Operand)) { operands(yield, Operand{"X", e.X, Write}) }
 
 // Check implements Op.
-func (e *Fill) Check() error { return checkAll(expect{"X", e.X, -1, -1, F32, false}) }
+func (e *Fill) Check() error {
+	dt := e.X.DType
+	return checkNumbers(dt, expect{"X", e.X, -1, -1, dt, false})
+}
 
 // Upload copies host memory to a contiguous view.
 type Upload struct {

@@ -112,5 +112,6 @@ func (e *FindNonFinite) Operands(yield func(Operand)) {
 
 // Check implements Op.
 func (e *FindNonFinite) Check() error {
-	return checkAll(expect{"X", e.X, -1, -1, F32, false}, expect{"At", e.At, 1, 2, I32, false})
+	dt := e.X.DType
+	return checkNumbers(dt, expect{"X", e.X, -1, -1, dt, false}, expect{"At", e.At, 1, 2, I32, false})
 }

@@ -5,7 +5,7 @@ import "fmt"
 // Matrices with a fixed sparse support (METHOD.md §2, SLTrain) and numbers drawn on the device.
 
 // Scatter makes a sparse matrix dense: Out is 0 but for Out[Index[i]] = Values[i]. An index counts the elements of
-// Out row by row; no two are the same; a negative one places nothing. Out is contiguous, Index I32 of one row.
+// Out row by row; no two are the same; a negative one places nothing. Out is contiguous and of the type of Values, Index I32 of one row.
 type Scatter struct{ Values, Index, Out View }
 
 // Name implements Op.
@@ -26,7 +26,7 @@ func (e *Scatter) Operands(yield func(Operand)) {
 func (e *Scatter) Check() error { return checkSparse(e.Values, e.Index, e.Out) }
 
 // Pick is Out[i] = X[Index[i]] + Beta·Out[i], the gradient of a sparse matrix' values; 0 where the index is negative.
-// X is contiguous, Index I32 of one row.
+// X is contiguous, Index I32 of one row; X and Out are F32.
 type Pick struct {
 	X, Index, Out View
 	Beta          float32
@@ -51,14 +51,20 @@ func (e *Pick) Operands(yield func(Operand)) {
 }
 
 // Check implements Op.
-func (e *Pick) Check() error { return checkSparse(e.Out, e.Index, e.X) }
+func (e *Pick) Check() error {
+	if e.X.DType != F32 {
+		return fmt.Errorf("operand X is %s, want %s", e.X.DType, F32)
+	}
+	return checkSparse(e.Out, e.Index, e.X)
+}
 
 func checkSparse(values, index, dense View) error {
 	if !dense.Contiguous() || dense.Len() >= 1<<31 {
 		return fmt.Errorf("%s must be contiguous and of fewer than 2^31 elements", dense)
 	}
-	return checkAll(expect{"the values", values, 1, -1, F32, false}, expect{"Index", index, 1, values.Cols, I32, false},
-		expect{"the matrix", dense, -1, -1, F32, false})
+	dt := dense.DType
+	return checkNumbers(dt, expect{"the values", values, 1, -1, dt, false}, expect{"Index", index, 1, values.Cols, I32, false},
+		expect{"the matrix", dense, -1, -1, dt, false})
 }
 
 // Draw fills X, the part of a whole tensor that begins at Row and Col, with numbers in (−Bound, Bound): each is
@@ -88,7 +94,8 @@ func (e *Draw) Check() error {
 	if e.Row < 0 || e.Col < 0 || e.Col+e.X.Cols > e.Width {
 		return fmt.Errorf("%d columns from %d of %d, rows from %d", e.X.Cols, e.Col, e.Width, e.Row)
 	}
-	return checkAll(expect{"X", e.X, -1, -1, F32, false})
+	dt := e.X.DType
+	return checkNumbers(dt, expect{"X", e.X, -1, -1, dt, false})
 }
 
 // Golden is the increment of the counter-based generator SplitMix64, and Mix its finaliser.

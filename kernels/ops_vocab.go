@@ -27,11 +27,12 @@ func (e *Embed) Operands(yield func(Operand)) {
 
 // Check implements Op.
 func (e *Embed) Check() error {
-	return checkAll(expect{"IDs", e.IDs, -1, 1, I32, false}, expect{"Table", e.Table, -1, -1, F32, false},
-		expect{"Out", e.Out, e.IDs.Rows, e.Table.Cols, F32, false})
+	dt := e.Out.DType
+	return checkNumbers(dt, expect{"IDs", e.IDs, -1, 1, I32, false}, expect{"Table", e.Table, -1, -1, dt, false},
+		expect{"Out", e.Out, e.IDs.Rows, e.Table.Cols, dt, false})
 }
 
-// EmbedBwd is DTable[IDs[row]−First] += DOut[row], in row order.
+// EmbedBwd is DTable[IDs[row]−First] += DOut[row], in row order. DTable is F32.
 type EmbedBwd struct {
 	IDs, DOut, DTable View
 	First             int
@@ -53,8 +54,9 @@ func (e *EmbedBwd) Operands(yield func(Operand)) {
 
 // Check implements Op.
 func (e *EmbedBwd) Check() error {
-	return checkAll(expect{"IDs", e.IDs, -1, 1, I32, false}, expect{"DTable", e.DTable, -1, -1, F32, false},
-		expect{"DOut", e.DOut, e.IDs.Rows, e.DTable.Cols, F32, false})
+	dt := e.DOut.DType
+	return checkNumbers(dt, expect{"IDs", e.IDs, -1, 1, I32, false}, expect{"DTable", e.DTable, -1, -1, F32, false},
+		expect{"DOut", e.DOut, e.IDs.Rows, e.DTable.Cols, dt, false})
 }
 
 // XentMax is Max[row] = the largest local logit. The caller reduces it over ranks (max).
@@ -109,7 +111,7 @@ func (e *XentSum) Check() error {
 }
 
 // XentLoss gives Loss[0] += Scale·sum over rows of (log(Sum) − Target) and DLogits = Scale·(exp(logit − Max)/Sum − onehot).
-// DLogits may be Logits. Scale is 1/(rows · micro-batches). Loss is 1x1.
+// DLogits may be Logits, or BF16 in other memory. Scale is 1/(rows · micro-batches). Loss is 1x1.
 type XentLoss struct {
 	Logits, Targets, Max, Sum, Target, Loss, DLogits View
 	First                                            int
@@ -137,7 +139,8 @@ func (e *XentLoss) Check() error {
 	if !(e.Scale > 0) {
 		return fmt.Errorf("scale %g", e.Scale)
 	}
-	return checkAll(expect{"Logits", e.Logits, -1, -1, F32, false}, expect{"Targets", e.Targets, r, 1, I32, false},
+	dt := e.DLogits.DType
+	return checkNumbers(dt, expect{"Logits", e.Logits, -1, -1, F32, false}, expect{"Targets", e.Targets, r, 1, I32, false},
 		expect{"Max", e.Max, r, 1, F32, false}, expect{"Sum", e.Sum, r, 1, F32, false}, expect{"Target", e.Target, r, 1, F32, false},
-		expect{"Loss", e.Loss, 1, 1, F32, false}, expect{"DLogits", e.DLogits, r, c, F32, false})
+		expect{"Loss", e.Loss, 1, 1, F32, false}, expect{"DLogits", e.DLogits, r, c, dt, false})
 }

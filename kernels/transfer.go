@@ -30,14 +30,14 @@ const MaxViews = 32
 type Send struct {
 	Comm  Comm
 	Peer  int    // rank in the communicator
-	Views []View // contiguous F32 in symmetric memory; they travel together
+	Views []View // contiguous F32 or BF16 in symmetric memory; they travel together
 }
 
-// Recv takes what a peer sends: as many elements in every view as the peer's Send has there.
+// Recv takes what a peer sends: as many elements in every view as the peer's Send has there, of the same type.
 type Recv struct {
 	Comm  Comm
 	Peer  int
-	Views []View // contiguous F32
+	Views []View // contiguous F32 or BF16
 }
 
 // Name implements Op.
@@ -103,8 +103,8 @@ func checkTransfer(c Comm, peer int, views []View) error {
 		return fmt.Errorf("%d views; a transfer holds 1 to %d", len(views), MaxViews)
 	}
 	for _, v := range views {
-		if v.IsZero() || !v.Contiguous() || v.DType != F32 {
-			return fmt.Errorf("view %s must be contiguous fp32", v)
+		if v.IsZero() || !v.Contiguous() || !v.DType.Number() {
+			return fmt.Errorf("view %s must be contiguous, of type fp32 or bf16", v)
 		}
 	}
 	return nil

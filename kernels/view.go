@@ -5,8 +5,7 @@ import "fmt"
 // DType is the element type of a view.
 type DType uint8
 
-// Element types. The cpu device computes in F32 and takes token ids as I32;
-// the others are there for the devices that have them.
+// Element types. All devices compute in F32 and take token ids as I32; BF16 (see number.go) is of those that have it.
 const (
 	F32 DType = iota
 	BF16

@@ -53,9 +53,19 @@ func (u unit) count() int { return u.hi - u.lo }
 type arena struct {
 	layout kernels.Layout
 	fill   []func()
+	dt     kernels.DType // of what has no type of its own
 }
 
-func (a *arena) matrix(dst *kernels.View, rows, cols int) { a.typed(dst, rows, cols, kernels.F32) }
+func (a *arena) matrix(dst *kernels.View, rows, cols int) { a.typed(dst, rows, cols, a.dt) }
+
+// fp32 is a matrix of what stays F32 whatever the decoder works with.
+func (a *arena) fp32(dst *kernels.View, rows, cols int) { a.typed(dst, rows, cols, kernels.F32) }
+
+// elements is how many of the arena's type there are so far.
+func (a *arena) elements() int { return int(a.layout.Bytes() / a.dt.Bytes()) }
+
+// align moves the end to a multiple of n elements, which fill cache lines.
+func (a *arena) align(n int) { a.layout.Align(int64(n) * a.dt.Bytes()) }
 
 func (a *arena) typed(dst *kernels.View, rows, cols int, dt kernels.DType) {
 	v := a.layout.Add(rows, cols, dt)
@@ -71,7 +81,7 @@ func (a *arena) bundle(dst *bundle, n, rows, cols int, side bool) {
 	a.matrix(&dst.all, n*rows, cols)
 }
 
-// commit allocates. The whole arena is one row of F32 elements; the gaps between matrices stay zero.
+// commit allocates. The whole arena is one row of elements of its type; the gaps between matrices stay zero.
 func (a *arena) commit(dev kernels.Device, name string, symmetric bool) (kernels.View, error) {
 	if len(a.fill) == 0 {
 		return kernels.View{}, nil
@@ -83,5 +93,5 @@ func (a *arena) commit(dev kernels.Device, name string, symmetric bool) (kernels
 	for _, f := range a.fill {
 		f()
 	}
-	return kernels.Matrix(buf, 0, 1, int(buf.Bytes/kernels.F32.Bytes()), kernels.F32), nil
+	return kernels.Matrix(buf, 0, 1, int(buf.Bytes/a.dt.Bytes()), a.dt), nil
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"boost-tui/experiment"
+	"boost-tui/kernels"
 )
 
 // Config is the decoder and the shape of its work. All sizes are global, not a shard's.
@@ -36,12 +37,20 @@ type Config struct {
 	Slices                      int    // parts of equal length that every region of the arenas can be cut into (ZeRO-1); 0: 1
 	Recompute                   string // none, low-rank or full: what the backward makes anew (METHOD.md §3.7); empty: none
 	Seed                        uint64
+	// DType is the type of activations and of the weights that a step works with: F32 or BF16. Statistics, logits and gradients
+	// of weights are F32 whatever it is.
+	DType kernels.DType
 }
 
 // ConfigOf is the decoder of a resolved experiment.
 func ConfigOf(e experiment.Experiment) Config {
+	dt := kernels.F32
+	if e.Step.DType == experiment.BF16 {
+		dt = kernels.BF16
+	}
 	return Config{
-		D: e.Model.D, Layers: e.Model.Layers, Heads: e.Model.Heads, FF: e.Model.FF, Vocab: e.Model.Vocab,
+		DType: dt,
+		D:     e.Model.D, Layers: e.Model.Layers, Heads: e.Model.Heads, FF: e.Model.FF, Vocab: e.Model.Vocab,
 		RankAttn: e.Model.RankAttn, RankMLP: e.Model.RankMLP,
 		Eps: float32(e.Model.NormEps), Theta: float32(e.Model.RopeTheta),
 		Variant: e.Model.Variant, Gate: e.Model.LaXGate, Base: e.Model.LaXBase,
@@ -83,6 +92,7 @@ func (c Config) Validate(tp int) error {
 		}
 	}
 	c.rejectVariant(reject)
+	reject(!c.DType.Number(), "weights of type %s; a decoder works with %s or %s", c.DType, kernels.F32, kernels.BF16)
 	sizes := []size{{"d", c.D}, {"layers", c.Layers}, {"heads", c.Heads}, {"ff", c.FF}, {"vocab", c.Vocab}, {"micro-batch", c.Batch},
 		{"seq", c.Seq}, {"accumulate", c.Micros}, {"tp", tp}}
 	for _, s := range sizes {

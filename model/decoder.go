@@ -29,12 +29,14 @@ type Decoder struct {
 	finalStat    kernels.View
 
 	shared  kept         // what blocks do not keep each for itself (recompute.go)
-	logits  kernels.View // and, after the loss, their gradient
+	logits  kernels.View // F32
+	dlogits kernels.View // their gradient; in F32 it takes their place
 	lossOut kernels.View
 	work    work
 
 	arenas  arenas
 	staging *kernels.Host
+	masters []Master
 }
 
 // tensor is a weight and its gradient.

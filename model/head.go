@@ -60,7 +60,7 @@ func (p *pass) partOf(i int) kernels.View {
 	return p.work.parts.RowRange(i*p.dims.rows, (i+1)*p.dims.rows)
 }
 
-// loss adds the micro-batch's share of the mean loss and turns the logits into their gradient, in place
+// loss adds the micro-batch's share of the mean loss and turns the logits into their gradient, in place where both are F32
 // (METHOD.md §3.4: two small all-reduces, whatever the vocabulary).
 func (p *pass) loss() {
 	w := &p.work
@@ -71,7 +71,7 @@ func (p *pass) loss() {
 		First: p.firstLogit()})
 	p.x.Reduce("loss.sum", p.tp, w.sums.all)
 	p.x.Do("loss", &kernels.XentLoss{Logits: p.logits, Targets: p.targets, Max: w.top, Sum: w.sums.part(0), Target: w.sums.part(1),
-		Loss: p.lossOut, DLogits: p.logits, First: p.firstLogit(), Scale: 1 / float32(p.dims.rows*p.cfg.Micros*max(p.cfg.Replicas, 1))})
+		Loss: p.lossOut, DLogits: p.dlogits, First: p.firstLogit(), Scale: 1 / float32(p.dims.rows*p.cfg.Micros*max(p.cfg.Replicas, 1))})
 }
 
 // headBackward takes the logits' gradient and leaves that of the last block's output in p.work.dx.
@@ -84,14 +84,14 @@ func (p *pass) headBackward(in kernels.View) {
 		dz = w.part
 		for i := range p.dims.tp {
 			cols := p.head.weight.ColRange(i*p.dims.res, (i+1)*p.dims.res)
-			p.x.Do("head.dx", &kernels.Gemm{Alpha: 1, A: p.logits, B: cols, D: p.partOf(i)})
+			p.x.Do("head.dx", &kernels.Gemm{Alpha: 1, A: p.dlogits, B: cols, D: p.partOf(i)})
 		}
 		under = p.x.Start("head", p.tp, kernels.Part{Kind: kernels.ReduceScatter, Send: w.parts, Recv: w.part})
 	} else {
-		p.x.Do("head.dx", &kernels.Gemm{Alpha: 1, A: p.logits, B: p.head.weight, D: dz})
+		p.x.Do("head.dx", &kernels.Gemm{Alpha: 1, A: p.dlogits, B: p.head.weight, D: dz})
 		under, dz = p.complete("head", dz, w.drows), p.summed(dz, w.drows)
 	}
-	p.x.Do("head.dW", &kernels.Gemm{TransA: true, Alpha: 1, Beta: p.accumulate(), A: p.logits, B: p.headInput(), D: p.head.grad})
+	p.x.Do("head.dW", &kernels.Gemm{TransA: true, Alpha: 1, Beta: p.accumulate(), A: p.dlogits, B: p.headInput(), D: p.head.grad})
 	under.Wait()
 	p.finalNorm.backward(p, in, p.finalStat, dz, true)
 }

@@ -127,7 +127,7 @@ func (g *group) gatheredOf(all kernels.View, u unit, p *pass) kernels.View {
 func (g *group) sourceOf(all kernels.View, u unit, j int, p *pass) bundle {
 	room, t, c := g.gatheredOf(all, u, p), p.dims.rows, u.count()*g.rank
 	own := room.ColRange(j*t*c, (j+1)*t*c)
-	v := kernels.Matrix(own.Buf, own.Offset, t, c, kernels.F32)
+	v := kernels.Matrix(own.Buf, own.Offset, t, c, own.DType)
 	return bundle{all: v, n: u.count(), side: true, first: u.lo}
 }
 

@@ -32,12 +32,16 @@ func (d *Decoder) allocate() error {
 	if err := d.allocateWeights(); err != nil {
 		return err
 	}
-	m := &memory{tp: d.dims.tp > 1, pp: d.stage.piped()}
+	of := arena{dt: d.cfg.DType}
+	m := &memory{kept: of, keptShared: of, work: of, workShared: of, logits: of, tp: d.dims.tp > 1, pp: d.stage.piped()}
 	d.keepTurns(m)
 	last := &d.blocks[len(d.blocks)-1]
 	d.reserve(&d.shared, last, func(reduced, _ bool) *arena { return m.use(reduced, false) }, func(p part) bool { return !d.keeps(p) })
 	if d.stage.Last() {
-		m.logits.matrix(&d.logits, d.dims.rows, d.dims.vocab)
+		m.logits.fp32(&d.logits, d.dims.rows, d.dims.vocab)
+		if d.cfg.DType != kernels.F32 {
+			m.logits.matrix(&d.dlogits, d.dims.rows, d.dims.vocab)
+		}
 	}
 	d.useWork(m)
 	for _, a := range []struct {
@@ -49,6 +53,9 @@ func (d *Decoder) allocate() error {
 		if _, err := a.arena.commit(d.dev, a.name, a.shared); err != nil {
 			return err
 		}
+	}
+	if d.dlogits.IsZero() {
+		d.dlogits = d.logits
 	}
 	if !d.cfg.Grouped && d.cfg.Scheme == experiment.Vanilla {
 		d.work.din = d.work.dins.part(0)
@@ -82,7 +89,7 @@ func (d *Decoder) keepTurns(m *memory) {
 		}
 		if d.stage.Last() {
 			m.use(false, false).typed(&f.targets, s.rows, 1, kernels.I32)
-			m.keep(s.split, false).matrix(&f.finalStat, s.stream, 1)
+			m.keep(s.split, false).fp32(&f.finalStat, s.stream, 1)
 		}
 	}
 	if !d.stage.First() {
@@ -125,13 +132,13 @@ func (d *Decoder) reserve(k *kept, b *block, from func(reduced, latents bool) *a
 		from(false, false).matrix(&k.x2, s.stream, s.res)
 	}
 	if want(partStats) {
-		from(s.split, false).matrix(&k.stat1, s.stream, 1)
-		from(s.split, false).matrix(&k.stat2, s.stream, 1)
+		from(s.split, false).fp32(&k.stat1, s.stream, 1)
+		from(s.split, false).fp32(&k.stat2, s.stream, 1)
 	}
 	if want(partCore) {
 		from(vanilla, false).bundle(&k.qkv, 3, t, s.attn, side)
 		from(false, false).matrix(&k.attn, t, s.attn)
-		from(false, false).matrix(&k.lse, t, s.heads)
+		from(false, false).fp32(&k.lse, t, s.heads)
 		from(vanilla, false).bundle(&k.gateUp, 2, t, s.ff, side)
 		from(false, false).matrix(&k.product, t, s.ff)
 	}
@@ -185,9 +192,9 @@ func (d *Decoder) useWork(m *memory) {
 	m.use(vanilla, false).matrix(&w.dattn, t, s.attn)
 	m.use(vanilla, false).matrix(&w.dproduct, t, s.ff)
 	m.use(false, false).bundle(&w.dqkv, 3, t, s.attn, d.cfg.dense() && d.cfg.Grouped)
-	m.use(false, false).matrix(&w.heads, t, s.heads)
-	m.use(s.split, false).matrix(&w.dot, s.stream, 1)
-	m.use(false, false).matrix(&w.dotMore, s.stream, 1)
+	m.use(false, false).fp32(&w.heads, t, s.heads)
+	m.use(s.split, false).fp32(&w.dot, s.stream, 1)
+	m.use(false, false).fp32(&w.dotMore, s.stream, 1)
 	if r := max(3*b.qkv.rank, 2*b.gateUp.rank); r > 0 {
 		m.use(false, false).matrix(&w.hidden, t, r)
 		m.use(s.split, false).matrix(&w.dlatent, t, r)
@@ -195,9 +202,9 @@ func (d *Decoder) useWork(m *memory) {
 	}
 	d.useOperator(m)
 	if d.cfg.Replicas > 1 || m.pp {
-		m.workShared.matrix(&d.lossOut, 1, 1)
+		m.workShared.fp32(&d.lossOut, 1, 1)
 	} else {
-		m.work.matrix(&d.lossOut, 1, 1)
+		m.work.fp32(&d.lossOut, 1, 1)
 	}
 	if d.stage.Last() {
 		d.useHead(m)
@@ -212,8 +219,9 @@ func (d *Decoder) useHead(m *memory) {
 		m.use(true, false).matrix(&w.parts, s.tp*t, s.res)
 		m.use(false, false).matrix(&w.full, t, d.cfg.D)
 	}
-	m.use(true, false).matrix(&w.top, t, 1)
-	m.use(true, false).bundle(&w.sums, 2, t, 1, false)
+	m.use(true, false).fp32(&w.top, t, 1)
+	w.sums.n = 2
+	m.use(true, false).fp32(&w.sums.all, 2*t, 1)
 }
 
 // useCrossings reserves what lax needs; r is the width of the widest latents.
@@ -246,6 +254,6 @@ func (d *Decoder) useOperator(m *memory) {
 		}
 	}
 	if most > 0 {
-		m.use(false, false).matrix(&d.work.operator, 1, most)
+		m.use(false, false).fp32(&d.work.operator, 1, most)
 	}
 }

@@ -133,22 +133,10 @@ func (d *Decoder) Load(ctx context.Context, name string, global []float32) error
 
 // set uploads f of the global indices of the rank's part, piece by piece.
 func (d *Decoder) set(ctx context.Context, p Param, f func(global int64) float32) error {
-	return d.pieces(p.Weight, func(host *kernels.Host, from int, piece kernels.View) error {
-		for i := range piece.Cols {
-			binary.NativeEndian.PutUint32(host.Bytes[4*i:], math.Float32bits(f(p.Global(int64(from+i)))))
-		}
-		return d.upload(ctx, p.Name, host, piece)
-	})
+	return d.setPart(ctx, p, func(i int64) float32 { return f(p.Global(i)) })
 }
 
-func (d *Decoder) upload(ctx context.Context, name string, host *kernels.Host, to kernels.View) error {
-	if err := d.dev.Do(kernels.Call{Label: dataLabel(name)}, &kernels.Upload{Src: host, Dst: to}); err != nil {
-		return err
-	}
-	return d.dev.Sync(ctx, d.dev.Compute())
-}
-
-// ReadWeight is the rank's part of a weight.
+// ReadWeight is the rank's part of a weight, as steps work with it.
 func (d *Decoder) ReadWeight(ctx context.Context, name string) ([]float32, Param, error) {
 	return d.read(ctx, name, func(p Param) kernels.View { return p.Weight })
 }
@@ -166,20 +154,30 @@ func (d *Decoder) read(ctx context.Context, name string, which func(Param) kerne
 	if which(p).IsZero() {
 		return nil, p, fmt.Errorf("model: %s has no gradient in variant %s", name, d.cfg.Variant)
 	}
-	out := make([]float32, which(p).Len())
-	err = d.pieces(which(p), func(host *kernels.Host, from int, piece kernels.View) error {
-		if err := d.dev.Do(kernels.Call{Label: dataLabel(p.Name)}, &kernels.Download{Src: piece, Dst: host}); err != nil {
+	out, err := d.Read(ctx, p.Name, which(p))
+	return out, p, err
+}
+
+// Read is a contiguous view of numbers, of the tensor that the name says.
+func (d *Decoder) Read(ctx context.Context, name string, v kernels.View) ([]float32, error) {
+	out := make([]float32, v.Len())
+	err := d.pieces(v, func(host *kernels.Host, from int, piece kernels.View) error {
+		if err := d.dev.Do(kernels.Call{Label: dataLabel(name)}, &kernels.Download{Src: piece, Dst: host}); err != nil {
 			return err
 		}
 		if err := d.dev.Sync(ctx, d.dev.Compute()); err != nil {
 			return err
 		}
 		for i := range piece.Cols {
-			out[from+i] = math.Float32frombits(binary.NativeEndian.Uint32(host.Bytes[4*i:]))
+			if piece.DType == kernels.BF16 {
+				out[from+i] = kernels.FromBF16(binary.NativeEndian.Uint16(host.Bytes[2*i:]))
+			} else {
+				out[from+i] = math.Float32frombits(binary.NativeEndian.Uint32(host.Bytes[4*i:]))
+			}
 		}
 		return nil
 	})
-	return out, p, err
+	return out, err
 }
 
 // pieces walks a contiguous tensor in parts that fit the staging memory.

@@ -37,7 +37,7 @@ func room(nonzeros, t int) int {
 
 // scatter makes the unit's matrices dense in w.
 func (g *group) scatter(p *pass, u unit) kernels.View {
-	w := g.operatorRoom(p, u)
+	w := g.operatorRoom(p, u, p.cfg.DType)
 	for i := u.lo; i < u.hi; i++ {
 		s := &g.sparse[i]
 		p.x.Do(u.name+".S", &kernels.Scatter{Values: s.value, Index: s.index, Out: w.RowRange((i-u.lo)*g.out, (i-u.lo+1)*g.out)})
@@ -48,7 +48,7 @@ func (g *group) scatter(p *pass, u unit) kernels.View {
 // pick adds the gradients of the values: those of the dense matrices, where there are values.
 func (g *group) pick(p *pass, dy bundle, in kernels.View) {
 	for _, u := range g.units {
-		w := g.operatorRoom(p, u)
+		w := g.operatorRoom(p, u, kernels.F32)
 		p.x.Do(u.name+".dW", &kernels.Gemm{TransA: true, Alpha: 1, A: dy.span(u), B: in, D: w})
 		for i := u.lo; i < u.hi; i++ {
 			s := &g.sparse[i]
@@ -57,10 +57,10 @@ func (g *group) pick(p *pass, dy bundle, in kernels.View) {
 	}
 }
 
-// operatorRoom is shared memory for the unit's matrices.
-func (g *group) operatorRoom(p *pass, u unit) kernels.View {
+// operatorRoom is shared memory for the unit's matrices, or for their gradients.
+func (g *group) operatorRoom(p *pass, u unit, dt kernels.DType) kernels.View {
 	w := p.work.operator
-	return kernels.Matrix(w.Buf, w.Offset, u.count()*g.out, g.in, kernels.F32)
+	return kernels.Matrix(w.Buf, w.Offset, u.count()*g.out, g.in, dt)
 }
 
 // LoadSupport sets where the elements of a linear's sparse matrix lie: all of them, as places in the whole matrix
@@ -98,7 +98,7 @@ func (d *Decoder) LoadSupport(ctx context.Context, linear string, places []int64
 			}
 			binary.NativeEndian.PutUint32(host.Bytes[4*i:], uint32(at))
 		}
-		return d.upload(ctx, linear+".sparse_index", host, piece)
+		return d.upload(ctx, linear+".sparse_index", host, 0, piece)
 	})
 	if err != nil {
 		return err

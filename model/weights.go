@@ -9,7 +9,7 @@ import (
 
 // arenas are the flat views over whole allocations.
 type arenas struct {
-	weights, gradients kernels.View // same layout
+	weights, gradients kernels.View // same layout, element by element; of the decoder's type and F32
 	added              kernels.View // of the gradients: what every micro-batch adds to, from zero
 	regions            []Region
 	own                int // where the gradients begin that only this rank holds
@@ -128,19 +128,20 @@ func (d *Decoder) allocateWeights() error {
 		}
 		return a.rank - b.rank // factors of one rank together, behind the others
 	})
-	var weights, gradients arena
+	weights, gradients := arena{dt: d.cfg.DType}, arena{}
 	first, last := -1, 0 // of what is added to
 	for i, p := range list {
 		if i > 0 && !p.joins(list[i-1]) {
 			d.cut(&weights, &gradients)
 		}
-		at := int(weights.layout.Bytes() / kernels.F32.Bytes())
+		at := weights.elements()
 		if i == 0 || !p.joins(list[i-1]) {
 			d.arenas.regions = append(d.arenas.regions, Region{Lo: at, Rank: p.rank, Replicated: p.replicated, Done: p.done})
 		}
 		weights.matrix(p.weight, p.rows, p.cols)
 		gradients.matrix(p.grad, p.rows, p.cols)
-		end := int(weights.layout.Bytes() / kernels.F32.Bytes())
+		end := weights.elements()
+		gradients.align(d.line())
 		if p.added && first < 0 {
 			first = at
 		}
@@ -173,18 +174,21 @@ func (d *Decoder) movesWeights() bool { return d.cfg.Slices > 1 || d.cfg.Variant
 func (d *Decoder) cut(of ...*arena) {
 	for _, a := range of {
 		if d.cfg.Slices > 1 {
-			a.layout.Align(int64(d.cfg.Slices) * kernels.LayoutAlign)
+			a.align(d.cfg.Slices * d.line())
 		}
 	}
 	r := &d.arenas.regions[len(d.arenas.regions)-1]
-	if r.Hi = int(of[0].layout.Bytes() / kernels.F32.Bytes()); r.Replicated {
+	if r.Hi = of[0].elements(); r.Replicated {
 		d.arenas.own = r.Hi
 	}
 }
 
+// line is how many weights fill a cache line.
+func (d *Decoder) line() int { return int(kernels.LayoutAlign / d.cfg.DType.Bytes()) }
+
 // allocateFixed makes what is not trained: the frozen matrices of relora, the supports of sltrain.
 func (d *Decoder) allocateFixed() error {
-	var frozen, support arena
+	frozen, support := arena{dt: d.cfg.DType}, arena{}
 	for l := range d.blocks {
 		for _, g := range d.blocks[l].groups() {
 			if d.cfg.Variant == experiment.ReLoRA {
@@ -202,7 +206,8 @@ func (d *Decoder) allocateFixed() error {
 	return err
 }
 
-// Weights and Gradients are the flat arenas of the rank's trained parameters, one row each, of the same layout.
+// Weights and Gradients are the flat arenas of the rank's trained parameters, one row each, of the same layout: an element of
+// one has the place of its gradient in the other. Weights are of the decoder's type, gradients F32.
 func (d *Decoder) Weights() kernels.View { return d.arenas.weights }
 
 // Gradients of the rank's trained parameters.

@@ -7,7 +7,7 @@ import (
 
 // busiest finds what the rank that communicates most moves in a step, of the stages that differ: the first, one between, the
 // last. r is the recording of the stage that the plan is about.
-func (p *Plan) busiest(cfg step.Config, e experiment.Experiment, price price, r *recording) error {
+func (p *Plan) busiest(cfg step.Config, e experiment.Experiment, r *recording) error {
 	p.MostBytes = r.mean(e, p.StepBytes)
 	last := e.Parallel.PP - 1
 	between := func(stage int) bool { return stage > 0 && stage < last }
@@ -20,7 +20,7 @@ func (p *Plan) busiest(cfg step.Config, e experiment.Experiment, price price, r 
 			return err
 		}
 		var q Plan
-		other.totals(&q, price)
+		other.totals(&q)
 		p.MostBytes = max(p.MostBytes, other.mean(e, q.StepBytes))
 	}
 	return nil

@@ -10,13 +10,14 @@ import (
 	"boost-tui/step"
 )
 
-// In fp32 the plan is what the device would be asked to allocate.
+// The plan is what the device would be asked to allocate.
 func TestMemoryIsWhatIsAllocated(t *testing.T) {
 	for _, words := range []string{"", "tp=4", "scheme=vanilla tp=2", "variant=full tp=2", "size=60m tp=2 seq=512 micro-batch=4", "accumulate=7 grouping=off norm=sync tp=2",
 		"variant=lax lax-gate=vector tp=2", "variant=lax lax-gate=dense lax-base=cola scheme=vanilla tp=2", "variant=loro tp=4", "variant=relora tp=2", "variant=sltrain tp=4",
 		"tp=2 recompute=low-rank", "tp=2 recompute=full scheme=vanilla", "variant=lax lax-gate=dense scheme=vanilla tp=4 recompute=low-rank", "variant=sltrain tp=2 recompute=full"} {
 		e := resolve(t, "dtype=fp32 "+words)
 		p := plan(t, "dtype=fp32 "+words)
+		halves(t, words, p)
 		var r recording
 		if _, err := r.allocate(step.ConfigOf(e), e.Parallel, p.Stage); err != nil {
 			t.Fatal(err)
@@ -44,10 +45,28 @@ func TestMemoryIsWhatIsAllocated(t *testing.T) {
 	}
 }
 
-// METHOD.md §3.8: elements that a block keeps per token, and bytes per parameter in bf16.
+// halves holds a plan in bf16 against the one in fp32: the ends of matrices, on cache lines, are what differs beside the types.
+func halves(t *testing.T, words string, single *Plan) {
+	t.Helper()
+	p := plan(t, "dtype=bf16 "+words)
+	slack := p.Memory.Weights/8 + 1<<16
+	near := func(what string, got, want int64) {
+		if got < want-slack || got > want+slack {
+			t.Errorf("%q: %s of %d bytes in bf16, want about %d", words, what, got, want)
+		}
+	}
+	m := single.Memory
+	near("gradients", p.Memory.Gradients, m.Gradients)
+	near("optimizer state", p.Memory.Optimizer, m.Optimizer*3/2)
+	if p.Memory.Weights > m.Weights*2/3 || p.Memory.Activations > m.Activations*3/4 || single.StepBytes > 0 && p.StepBytes >= single.StepBytes {
+		t.Errorf("%q: %+v in bf16, %+v in fp32", words, p.Memory, m)
+	}
+}
+
+// METHOD.md §3.8: elements that a block keeps per token, and bytes per parameter in bf16 with gradients in fp32.
 func TestMemoryByMethod(t *testing.T) {
 	const d, f, r, layers, heads, tp, tokens = 4096, 11008, 1024, 32, 32, 4, 4 * 4096
-	const lse, stats = heads, 2
+	const lse, stats = 2 * heads, 2 * 2 // fp32, in elements of bf16
 	for words, perToken := range map[string]float64{
 		"variant=cola scheme=btp recompute=low-rank":     d/float64(tp) + 7*r + stats,
 		"variant=cola scheme=vanilla recompute=low-rank": 2*d + 7*r/float64(tp) + stats,
@@ -63,20 +82,20 @@ func TestMemoryByMethod(t *testing.T) {
 		if strings.Contains(words, "btp") {
 			last /= tp
 		}
-		want := 2 * tokens * (layers*perToken + last + 1)
+		want := 2 * tokens * (layers*perToken + last + stats/2)
 		if math.Abs(float64(p.Memory.Activations)/want-1) > 1e-6 {
 			t.Errorf("%s: %d bytes of activations, want %.0f", words, p.Memory.Activations, want)
 		}
 		n := float64(p.ParametersPerRank)
-		for what, pair := range map[string][2]float64{"weights": {float64(p.Memory.Weights), 2 * n}, "gradients": {float64(p.Memory.Gradients), 2 * n},
-			"optimizer": {float64(p.Memory.Optimizer), 12 * n}, "logits": {float64(p.Memory.Logits), 4 * tokens * 32000 / tp}} {
+		for what, pair := range map[string][2]float64{"weights": {float64(p.Memory.Weights), 2 * n}, "gradients": {float64(p.Memory.Gradients), 4 * n},
+			"optimizer": {float64(p.Memory.Optimizer), 12 * n}, "logits": {float64(p.Memory.Logits), (4 + 2) * tokens * 32000 / tp}} {
 			if math.Abs(pair[0]/pair[1]-1) > 1e-4 {
 				t.Errorf("%s: %s are %.0f bytes, want %.0f", words, what, pair[0], pair[1])
 			}
 		}
 	}
 	one, two := plan(t, "size=7b tp=4"), plan(t, "size=7b tp=4 accumulate=8")
-	if two.Memory.Gradients != 2*one.Memory.Gradients || two.Memory.Activations != one.Memory.Activations {
+	if two.Memory.Gradients != one.Memory.Gradients || two.Memory.Activations != one.Memory.Activations {
 		t.Errorf("accumulation: %+v, %+v", one.Memory, two.Memory)
 	}
 }

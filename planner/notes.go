@@ -31,11 +31,7 @@ func notes(e experiment.Experiment, p *Plan) []string {
 		say("The residual stream is split by tokens: a sum over the ranks is a reduce-scatter and an all-gather, which move as much; norm outputs are gathered again in the backward.")
 	}
 	if e.Step.DType == experiment.BF16 {
-		grads := "2 bytes"
-		if e.Step.Accumulate > 1 {
-			grads = "4 bytes because micro-batches are added up"
-		}
-		say("Priced in bf16: weights 2 bytes, gradients %s, fp32 master copy and moments 12 bytes; logits and statistics on the wire in fp32.", grads)
+		say("In bf16 a parameter takes 2 bytes, its gradient 4, fp32 master copy and moments 12; logits are fp32, their gradient is bf16; statistics and gradients travel in fp32.")
 	}
 	if e.Parallel.Scheme == experiment.Vanilla && e.Parallel.TP > 1 {
 		say("Vanilla runs attention and the MLP's product on every rank alike, with all heads and all of ff.")

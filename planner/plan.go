@@ -103,9 +103,8 @@ func New(e experiment.Experiment, m Machine) (*Plan, error) {
 		return nil, err
 	}
 	cfg := step.ConfigOf(e)
-	price := priceOf(e)
 	saves := e.Train.KeepLast > 0
-	loads, err := loadsOf(cfg, e.Parallel, price, saves)
+	loads, err := loadsOf(cfg, e.Parallel, saves)
 	if err != nil {
 		return nil, fmt.Errorf("plan %s %s under %s: %w", e.Model.Size, e.Model.Variant, e.Parallel.Scheme, err)
 	}
@@ -113,20 +112,20 @@ func New(e experiment.Experiment, m Machine) (*Plan, error) {
 	if err != nil {
 		return nil, fmt.Errorf("plan %s %s under %s: %w", e.Model.Size, e.Model.Variant, e.Parallel.Scheme, err)
 	}
-	p := &Plan{Parameters: model.Count(cfg.Model), ParametersPerRank: r.parameters, Memory: price.memory(r.memory), MachineBytes: m.total(),
+	p := &Plan{Parameters: model.Count(cfg.Model), ParametersPerRank: r.parameters, Memory: memoryOf(r.memory), MachineBytes: m.total(),
 		FLOPs: model.FLOPs(cfg.Model) * int64(e.Parallel.DP), Stage: loads.most, TokensPerStep: e.TokensPerStep(), DType: e.Step.DType}
 	if saves {
 		p.Memory.Checkpoint = r.saved
 	}
 	p.NeedBytes = loads.total
 	p.Fits = m.MemBytes == 0 || m.spread(e, p.NeedBytes) <= m.total()
-	r.block(&p.Block, price)
+	r.block(&p.Block, cfg.Model.DType.Bytes())
 	r.outside(&p.Outside)
-	r.totals(p, price)
+	r.totals(p)
 	if r.exact.Every > 0 {
 		p.Exact = &r.exact
 	}
-	if err := p.busiest(cfg, e, price, r); err != nil {
+	if err := p.busiest(cfg, e, r); err != nil {
 		return nil, fmt.Errorf("plan %s %s under %s: %w", e.Model.Size, e.Model.Variant, e.Parallel.Scheme, err)
 	}
 	p.Notes = notes(e, p)

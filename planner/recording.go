@@ -15,7 +15,7 @@ import (
 type recording struct {
 	dev        *record.Device
 	stage      model.Stage
-	memory     map[string]int64 // bytes in fp32 by use
+	memory     map[string]int64 // bytes by use
 	parameters int64
 	saved      int64 // bytes that the rank writes into a checkpoint
 	savedByAll int64 // that all ranks of the stage write
@@ -38,11 +38,16 @@ func recordStep(cfg step.Config, p experiment.Parallel, stage int) (*recording, 
 		if _, err := s.Run(context.Background(), step.Input{Tokens: tokens, LR: 1, Index: every}); err != nil {
 			return nil, err
 		}
-		r.recordExact(every)
+		r.exact = r.optimizer()
 		r.dev.Reset()
 	}
 	if _, err := s.Run(context.Background(), step.Input{Tokens: tokens, LR: 1, Index: ordinary(cfg.Cycles)}); err != nil {
 		return nil, err
+	}
+	if r.exact.Every = cfg.Cycles.Exact; r.exact.Every > 0 {
+		often := r.optimizer()
+		r.exact.Collectives -= often.Collectives
+		r.exact.Bytes -= often.Bytes
 	}
 	return r, nil
 }
@@ -56,15 +61,15 @@ func fewer(cfg step.Config, p experiment.Parallel) step.Config {
 // ordinary is the index of a step after which nothing is due, where there is one.
 func ordinary(c step.Cycles) int { return max(1, c.Exact, c.Merge) + 1 }
 
-// recordExact adds up what only an exact step communicates.
-func (r *recording) recordExact(every int) {
-	r.exact.Every = every
+// optimizer adds up what the optimizer communicates.
+func (r *recording) optimizer() (c Cycle) {
 	for i := range r.dev.Calls() {
-		if c := &r.dev.Calls()[i]; c.Class == kernels.Communication && c.Label.Phase == kernels.Optimizer && c.Label.Layer >= 0 {
-			r.exact.Collectives++
-			r.exact.Bytes += c.Payload
+		if x := &r.dev.Calls()[i]; x.Class == kernels.Communication && x.Label.Phase == kernels.Optimizer {
+			c.Collectives++
+			c.Bytes += x.Payload
 		}
 	}
+	return c
 }
 
 // allocate makes the step of a stage's first rank, which allocates all it ever needs.
@@ -108,7 +113,7 @@ type need struct{ rank, saved int64 }
 
 // loadsOf allocates every stage; saves says that ranks copy what they write into checkpoints. Stages that are neither the first nor the last need the same with the same number of
 // micro-batches in flight.
-func loadsOf(cfg step.Config, p experiment.Parallel, price price, saves bool) (loads, error) {
+func loadsOf(cfg step.Config, p experiment.Parallel, saves bool) (loads, error) {
 	cfg = fewer(cfg, p)
 	var l loads
 	var largest int64
@@ -122,7 +127,7 @@ func loadsOf(cfg step.Config, p experiment.Parallel, price price, saves bool) (l
 			if _, err := r.allocate(cfg, p, i); err != nil {
 				return l, err
 			}
-			n = need{rank: price.memory(r.memory).Total}
+			n = need{rank: memoryOf(r.memory).Total}
 			if saves {
 				n.saved = r.savedByAll
 			}
@@ -155,23 +160,8 @@ func onceAStep(l kernels.Label) bool {
 	return l.Phase == kernels.Backward && (l.Chunk == model.ChunkFactors || l.Chunk == step.ChunkReplicas)
 }
 
-// payload is the bytes that a call counts as communicated, at the experiment's type.
-func (r *recording) payload(c *record.Call, price price) int64 {
-	switch {
-	case c.Peer >= 0: // of a transfer, at its sender
-		return c.Payload / fp32Bytes * price.element
-	case c.Label.Chunk == step.ChunkReplicas:
-		return int64(float64(c.Elements()) * price.gradients)
-	}
-	bytes := int64(0)
-	for _, part := range c.Parts {
-		bytes += part.Elements * price.wireBytes(part, r.rows)
-	}
-	return bytes
-}
-
 // totals adds the step up.
-func (r *recording) totals(p *Plan, price price) {
+func (r *recording) totals(p *Plan) {
 	for i := range r.dev.Calls() {
 		c := &r.dev.Calls()[i]
 		n := r.times(c)
@@ -179,7 +169,6 @@ func (r *recording) totals(p *Plan, price price) {
 		if c.Class != kernels.Communication {
 			continue
 		}
-		payload := r.payload(c, price)
 		switch {
 		case c.Op == kernels.RecvName:
 			continue // counted where it is sent
@@ -188,9 +177,8 @@ func (r *recording) totals(p *Plan, price price) {
 		default:
 			p.Collectives += n
 		}
-		p.StepBytes += n * payload
-		// Payload and wire bytes of a call are in one proportion, whatever the type.
-		p.WireBytes += n * int64(float64(payload)*float64(c.WireBytes)/float64(max(c.Payload, 1)))
+		p.StepBytes += n * c.Payload
+		p.WireBytes += n * c.WireBytes
 	}
 }
 
@@ -206,7 +194,7 @@ func (r *recording) direction(keep func(kernels.Label) bool) Direction {
 		if c.Class != kernels.Communication || c.Op == kernels.RecvName {
 			continue
 		}
-		elements := c.Payload / fp32Bytes
+		elements := c.Elements()
 		d.Collectives = append(d.Collectives, Collective{c.Op, c.Label.Op, elements})
 		d.Elements += elements
 		for _, part := range c.Parts {
@@ -219,14 +207,14 @@ func (r *recording) direction(keep func(kernels.Label) bool) Direction {
 }
 
 // block describes one block, which stands for all.
-func (r *recording) block(b *Block, price price) {
+func (r *recording) block(b *Block, element int64) {
 	in := func(p kernels.Phase) func(kernels.Label) bool {
 		return func(l kernels.Label) bool { return l.Layer == r.layer && l.Phase == p }
 	}
 	b.Forward, b.Backward = r.direction(in(kernels.Forward)), r.direction(in(kernels.Backward))
 	b.FLOPs = b.Forward.FLOPs + b.Backward.FLOPs
-	b.ArithmeticIntensity = r.intensity(price, in(kernels.Forward))
-	b.MLPArithmeticIntensity = r.intensity(price, func(l kernels.Label) bool {
+	b.ArithmeticIntensity = r.intensity(element, in(kernels.Forward))
+	b.MLPArithmeticIntensity = r.intensity(element, func(l kernels.Label) bool {
 		return in(kernels.Forward)(l) && strings.HasPrefix(l.Chunk, "mlp.")
 	})
 }
@@ -251,8 +239,8 @@ func (r *recording) some(keep func(kernels.Label) bool) *Direction {
 	return &d
 }
 
-// intensity is FLOPs per byte of the matrix products that keep accepts, each operand moved once (METHOD.md §3.10).
-func (r *recording) intensity(price price, keep func(kernels.Label) bool) float64 {
+// intensity is FLOPs per byte of the matrix products that keep accepts, of elements of so many bytes, each operand moved once (METHOD.md §3.10).
+func (r *recording) intensity(element int64, keep func(kernels.Label) bool) float64 {
 	var flops, elements float64
 	for i := range r.dev.Calls() {
 		c := &r.dev.Calls()[i]
@@ -266,7 +254,7 @@ func (r *recording) intensity(price price, keep func(kernels.Label) bool) float6
 	if elements == 0 {
 		return 0
 	}
-	return flops / (elements * float64(price.element))
+	return flops / (elements * float64(element))
 }
 
 // statistic reports whether a part of a collective holds numbers per row (sums of squares, maxima), or one number:

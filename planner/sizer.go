@@ -19,7 +19,6 @@ type Sizer struct {
 type shape struct {
 	step     step.Config
 	parallel experiment.Parallel
-	price    price
 	saves    bool // checkpoints are kept
 }
 
@@ -39,7 +38,7 @@ func shapeOf(e experiment.Experiment) shape {
 		c.Model.Alpha = 1
 	}
 	p.Link = ""
-	return shape{fewer(c, p), p, priceOf(e), e.Train.KeepLast > 0}
+	return shape{fewer(c, p), p, e.Train.KeepLast > 0}
 }
 
 // NeedBytes is the memory of all ranks of a valid, resolved experiment.
@@ -55,7 +54,7 @@ func (z *Sizer) NeedBytes(e experiment.Experiment) (int64, error) {
 		z.shapes[key] = s
 	}
 	z.mu.Unlock()
-	s.once.Do(func() { s.loads, s.err = loadsOf(key.step, key.parallel, key.price, key.saves) })
+	s.once.Do(func() { s.loads, s.err = loadsOf(key.step, key.parallel, key.saves) })
 	return s.loads.total, s.err
 }
 

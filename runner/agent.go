@@ -28,6 +28,8 @@ type AgentOptions struct {
 	// NewSegment makes the memory that ranks of a host share; nil: none. The runner knows no device, so
 	// whoever wires the roles hands in the cpu device's.
 	NewSegment func() (*os.File, error)
+	// Prepare does what the ranks' device needs before they start; nil: nothing. It may take a while, which it says.
+	Prepare func(ctx context.Context, device string, say func(format string, args ...any)) error
 	// GPUs opens the cards of this host for sampling; nil: none are sampled.
 	GPUs  func() (sample.GPUs, error)
 	Share Share // of the run's ranks
@@ -116,6 +118,9 @@ func Agent(ctx context.Context, o AgentOptions) error {
 		return a.finish(Failed, err.Error())
 	}
 	if state, cause := a.await(ctx, life); state != "" {
+		return a.finish(state, cause)
+	}
+	if state, cause := a.ready(ctx, life); state != "" {
 		return a.finish(state, cause)
 	}
 	if err := a.lead(); err != nil {

@@ -19,6 +19,9 @@ type binding struct {
 	cards []string
 }
 
+// ownCards is the variable by which a rank knows that the cards it sees are for it alone (trainer/devices reads it).
+const ownCards = "BOOST_OWN_CARDS"
+
 // maxCPUs bounds the numbers of processors that are looked at, as the kernel's sets do.
 const maxCPUs = 1024
 
@@ -58,7 +61,8 @@ func (b binding) environ(env []string, i, n int) []string {
 	if cards == nil {
 		return env
 	}
-	return append(env, "CUDA_VISIBLE_DEVICES="+strings.Join(cards, ",")) // the last of a name counts
+	// The last of a name counts. The first says that the cards are the rank's own: the others see theirs.
+	return append(env, ownCards+"=1", "CUDA_VISIBLE_DEVICES="+strings.Join(cards, ","))
 }
 
 // start starts rank i of n on this host, on its part of the processors. A child has those of the thread that makes it.

@@ -10,14 +10,14 @@ import (
 // language, and what steers the libraries of devices. The rest of a login session is no business of a rank, so that
 // two runs differ in their experiments alone.
 var passed = []string{
-	"PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR",
+	"PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR", "XDG_CACHE_HOME", "XDG_DATA_HOME", "VIRTUAL_ENV",
 	"LD_LIBRARY_PATH", "GODEBUG", "GORACE", "GOTRACEBACK", "GOMEMLIMIT", "GOCOVERDIR",
 }
 
 // passedPrefixes are those of families of variables that a rank inherits. The libraries of products choose their
 // kernels by theirs, and on some machines right results depend on it.
 var passedPrefixes = []string{
-	"BOOST_", "LC_", "CUDA_", "NCCL_", "SLURM_", "OPENBLAS_", "GOTO_", "MKL_", "BLIS_", "OMP_", "KMP_", "GOMP_",
+	"BOOST_", "LC_", "CUDA_", "CUBLAS", "NVIDIA_", "NCCL_", "SLURM_", "OPENBLAS_", "GOTO_", "MKL_", "BLIS_", "OMP_", "KMP_", "GOMP_",
 }
 
 // threadCounts are the variables by which libraries learn their number of threads, where the user did not say one.

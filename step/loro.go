@@ -58,7 +58,7 @@ func (s *Step) exact(rate float32) {
 			s.x.At(l.Layer, "exact")
 			part := kernels.Part{Kind: kernels.Broadcast, Root: i / n}
 			a, b := part, part
-			a.Send, b.Send = l.A.Weight.Flat(), l.B.Weight.Flat()
+			a.Send, b.Send = s.stepped(l.A).Flat(), s.stepped(l.B).Flat()
 			s.x.Start(l.Name, s.groups.DP, a, b).Wait()
 		}
 	}
@@ -70,7 +70,7 @@ func (s *Step) exactOnReplica(own []model.Linear, rate float32) {
 	if e == nil {
 		for _, l := range own {
 			s.x.At(l.Layer, "exact")
-			s.x.Do(l.Name, &kernels.LowRankStep{A: l.A.Weight, B: l.B.Weight, DA: l.A.Grad, DB: l.B.Grad, Scale: s.scale, Rate: rate})
+			s.x.Do(l.Name, &kernels.LowRankStep{A: s.stepped(l.A), B: s.stepped(l.B), DA: l.A.Grad, DB: l.B.Grad, Scale: s.scale, Rate: rate})
 		}
 		return
 	}
@@ -91,15 +91,16 @@ func (s *Step) exactOnReplica(own []model.Linear, rate float32) {
 }
 
 // parts are a linear's factors and their directions, in the order of the exchange, each with the factor that it belongs to.
-func parts(l model.Linear) (views [4]kernels.View, of [4]*model.Param) {
-	return [4]kernels.View{l.A.Weight, l.B.Weight, l.A.Grad, l.B.Grad}, [4]*model.Param{&l.A, &l.B, &l.A, &l.B}
+func (s *Step) parts(l model.Linear) (views [4]kernels.View, of [4]*model.Param) {
+	return [4]kernels.View{s.stepped(l.A), s.stepped(l.B), l.A.Grad, l.B.Grad}, factorsOf(&l)
 }
+
+func factorsOf(l *model.Linear) [4]*model.Param { return [4]*model.Param{&l.A, &l.B, &l.A, &l.B} }
 
 // wholeOf lays a linear's whole factors and directions out in one piece of memory.
 func wholeOf(v kernels.View, l model.Linear) (out [4]kernels.View) {
-	_, of := parts(l)
 	at := 0
-	for i, p := range of {
+	for i, p := range factorsOf(&l) {
 		out[i] = matrix(v, at, p.Rows, p.Cols)
 		at += p.Rows * p.Cols
 	}
@@ -114,7 +115,7 @@ func matrix(v kernels.View, at, rows, cols int) kernels.View {
 // gather brings a linear's parts together on every rank; its owner puts them in order.
 func (s *Step) gather(l model.Linear, own bool) {
 	e, n := s.exchange, size(s.groups.TP)
-	views, of := parts(l)
+	views, of := s.parts(l)
 	at := 0
 	for _, v := range views {
 		s.x.Do(l.Name+".part", &kernels.Copy{Src: v, Dst: matrix(e.send, at, v.Rows, v.Cols)})
@@ -145,8 +146,8 @@ func (s *Step) scatter(l model.Linear, owner int, own bool) {
 	s.x.Start(l.Name, s.groups.TP, kernels.Part{Kind: kernels.Broadcast, Send: result, Root: owner}).Wait()
 	a := matrix(e.recv, 0, l.A.Rows, l.A.Cols)
 	b := matrix(e.recv, l.A.Rows*l.A.Cols, l.B.Rows, l.B.Cols)
-	s.x.Do(l.Name+".A", &kernels.Copy{Src: rectangle(a, &l.A, place(s.groups.TP), size(s.groups.TP)), Dst: l.A.Weight})
-	s.x.Do(l.Name+".B", &kernels.Copy{Src: rectangle(b, &l.B, place(s.groups.TP), size(s.groups.TP)), Dst: l.B.Weight})
+	s.x.Do(l.Name+".A", &kernels.Copy{Src: rectangle(a, &l.A, place(s.groups.TP), size(s.groups.TP)), Dst: s.stepped(l.A)})
+	s.x.Do(l.Name+".B", &kernels.Copy{Src: rectangle(b, &l.B, place(s.groups.TP), size(s.groups.TP)), Dst: s.stepped(l.B)})
 }
 
 // rectangle is the part of a whole factor that rank j of n holds.

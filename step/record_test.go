@@ -43,6 +43,10 @@ func TestNoRaces(t *testing.T) {
 	}
 	every(races)
 	everyRecompute(races)
+	every(func(name string, cfg Config) {
+		cfg.Model.DType = kernels.BF16
+		races(name+" in bf16", cfg)
+	})
 }
 
 // TestChecked runs steps behind the check decorator: no operand is freed, aliased or not finite.
@@ -66,6 +70,10 @@ func TestChecked(t *testing.T) {
 	}
 	every(run)
 	everyRecompute(run)
+	every(func(name string, cfg Config) {
+		cfg.Model.DType = kernels.BF16
+		run(name+" in bf16", cfg)
+	})
 }
 
 // TestLargePlan records a step of 30b on four ranks, as the planner does, without its memory.

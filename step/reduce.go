@@ -178,16 +178,22 @@ func (s *Step) squares() (own, alike []kernels.View) {
 // share starts to gather what the slices of an update have become: weights, or of factors in an exact step of loro
 // their directions, which lie where the gradients were.
 func (s *Step) share(u update, directions bool) kernels.Pending {
-	var parts []kernels.Part
+	var parts, masters []kernels.Part
 	for _, whole := range u.regions {
-		from := s.model.Weights()
+		own, from := s.slice(whole), s.model.Weights()
 		if directions && whole.rank > 0 {
 			from = s.model.Gradients()
+			if s.mixed() { // what the step is from, too
+				masters = append(masters, kernels.Part{Kind: kernels.AllGather, Send: own.of(s.master), Recv: whole.of(s.master)})
+			}
 		}
-		parts = append(parts, kernels.Part{Kind: kernels.AllGather, Send: s.slice(whole).of(from), Recv: whole.of(from)})
+		parts = append(parts, kernels.Part{Kind: kernels.AllGather, Send: own.of(from), Recv: whole.of(from)})
 	}
 	if len(parts) == 0 {
 		return kernels.Pending{}
+	}
+	if len(masters) > 0 {
+		s.x.Start("masters", s.groups.DP, masters...).Wait()
 	}
 	return s.x.Start("weights", s.groups.DP, parts...)
 }

@@ -46,13 +46,12 @@ func (s *Step) SavedBytes(tp, dp int) int64 {
 		if !t.Param.Sparse() {
 			continue
 		}
-		places := t.Param.Weight.Len() * placeBytes
 		if t.Kind == Weight {
-			n += places
+			n += t.View.Len() * placeBytes
 		}
 		if !listed[t.Param.Name] {
 			listed[t.Param.Name] = true
-			n += places
+			n += t.Param.Weight.Len() * placeBytes
 		}
 	}
 	return n
@@ -70,7 +69,7 @@ func (s *Step) StageSavedBytes() int64 {
 	for _, p := range s.model.Params() {
 		bytes := p.Weight.Bytes()
 		if !p.Grad.IsZero() {
-			bytes *= 3 // two moments
+			bytes = 3 * p.Weight.Len() * kernels.F32.Bytes() // with two moments
 		}
 		if p.Sparse() {
 			bytes += p.Weight.Len() * placeBytes * (1 + dp)
@@ -83,19 +82,26 @@ func (s *Step) StageSavedBytes() int64 {
 	return n
 }
 
-// State lists the rank's tensors in a fixed order. Views stay as they are for the life of the step.
+// State lists the rank's tensors in a fixed order: of trained weights what the optimizer steps, F32 whatever the decoder works
+// with. What is restored of those in a step that is Mixed, whole parts are: Model().LoadPart sets both. Views stay as they are for the life of the step.
 func (s *Step) State() []Slot {
 	var out []Slot
 	params := s.model.Params()
 	for _, p := range params {
-		out = append(out, Slot{Kind: Weight, Param: p, View: p.Weight.Flat()})
+		if s.mixed() && !p.Grad.IsZero() {
+			out = s.sliced(out, Weight, s.masterOf, p)
+		} else {
+			out = append(out, Slot{Kind: Weight, Param: p, View: p.Weight.Flat()})
+		}
 	}
 	for _, a := range []struct {
 		kind Kind
 		view kernels.View
 	}{{FirstMoment, s.m}, {SecondMoment, s.v}} {
 		for _, p := range params {
-			out = s.moments(out, a.kind, a.view, p)
+			if !p.Grad.IsZero() {
+				out = s.sliced(out, a.kind, func(r stretch) kernels.View { return r.moments(a.view) }, p)
+			}
 		}
 	}
 	return out
@@ -105,17 +111,14 @@ func (s *Step) State() []Slot {
 // gradients are complete there.
 func (s *Step) Sliced() bool { return s.slices() > 1 }
 
-// moments appends a parameter's moments of a kind: of its elements those that lie in stretches of this rank.
-func (s *Step) moments(out []Slot, kind Kind, view kernels.View, p model.Param) []Slot {
-	if p.Grad.IsZero() {
-		return out // not trained
-	}
-	first := int((p.Weight.Offset - s.model.Weights().Offset) / kernels.F32.Bytes())
+// sliced appends what there is of a kind of a trained parameter: of its elements those that lie in stretches of this rank.
+func (s *Step) sliced(out []Slot, kind Kind, of func(stretch) kernels.View, p model.Param) []Slot {
+	first := s.model.First(p)
 	for _, u := range s.updates {
 		for _, r := range u.stretches {
 			from, to := max(first, r.lo), min(first+int(p.Weight.Len()), r.hi)
 			if from < to {
-				out = append(out, Slot{kind, p, int64(from - first), r.moments(view).ColRange(from-r.lo, to-r.lo), s.Sliced()})
+				out = append(out, Slot{kind, p, int64(from - first), of(r).ColRange(from-r.lo, to-r.lo), s.Sliced()})
 			}
 		}
 	}

@@ -51,6 +51,7 @@ type Step struct {
 	x      *kernels.Exec
 
 	m, v               kernels.View // moments of the stretches, one after the other
+	master             kernels.View // what the optimizer steps (master.go)
 	sumsq, norm, scale kernels.View
 	buckets            []bucket  // that the gradients are reduced in over data-parallel ranks
 	started            int       // of them, in this step
@@ -105,6 +106,9 @@ func (s *Step) allocate() error {
 		return err
 	}
 	s.m, s.v, s.sumsq, s.norm, s.scale = *m, *v, *sumsq, *norm, *scale
+	if err := s.allocateMaster(); err != nil {
+		return err
+	}
 	if err := s.allocateExchange(); err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ func (s *Step) update(in Input) {
 			} else {
 				s.adamW(r, in)
 			}
+			s.round(r.name("weights.round"), r)
 		}
 		under = append(under, s.share(u, loro && due(in.Index, s.cfg.Cycles.Exact)))
 	}
@@ -53,7 +54,7 @@ func (s *Step) count(r stretch, index int) int {
 }
 
 func (s *Step) adamW(r stretch, in Input) {
-	s.x.Do(r.name("adamw"), &kernels.AdamW{Param: r.of(s.model.Weights()), M: r.moments(s.m), V: r.moments(s.v), Grad: r.of(s.model.Gradients()), Scale: s.scale,
+	s.x.Do(r.name("adamw"), &kernels.AdamW{Param: s.masterOf(r), M: r.moments(s.m), V: r.moments(s.v), Grad: r.of(s.model.Gradients()), Scale: s.scale,
 		LR: float32(in.LR), Beta1: float32(s.cfg.Beta1), Beta2: float32(s.cfg.Beta2), Eps: float32(s.cfg.Eps),
 		WeightDecay: float32(s.cfg.WeightDecay), Step: s.count(r, in.Index)})
 }
@@ -63,7 +64,7 @@ func (s *Step) adamW(r stretch, in Input) {
 func (s *Step) adam(r stretch, in Input) {
 	c, eta := s.cfg, s.eta(r, in)
 	grad := r.of(s.model.Gradients())
-	op := &kernels.Adam{Param: r.of(s.model.Weights()), M: r.moments(s.m), V: r.moments(s.v), Grad: grad, Scale: s.scale,
+	op := &kernels.Adam{Param: s.masterOf(r), M: r.moments(s.m), V: r.moments(s.v), Grad: grad, Scale: s.scale,
 		Rate: float32(eta), Decay: float32(in.LR * c.WeightDecay), Beta1: float32(c.Beta1), Beta2: float32(c.Beta2), Eps: float32(c.Eps)}
 	switch {
 	case r.rank > 0 && due(in.Index, c.Cycles.Exact):
@@ -88,6 +89,7 @@ func (s *Step) turnCycles(in Input) {
 	case experiment.LORO:
 		if due(in.Index, c.Exact) {
 			s.exact(float32(s.eta(stretch{}, in)))
+			s.roundFactors()
 		}
 		if due(in.Index, c.Refresh) {
 			s.clear(stretch{hi: s.m.Cols})
@@ -102,6 +104,7 @@ func (s *Step) turnCycles(in Input) {
 			for _, r := range u.stretches {
 				if r.rank > 0 {
 					s.clear(r)
+					s.widen(r)
 				}
 			}
 		}

@@ -1,6 +1,7 @@
 package trainer
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"boost-tui/kernels/cpu"
 	"boost-tui/kernels/wire"
 	"boost-tui/runner/protocol"
+	"boost-tui/trainer/devices"
 	"boost-tui/trainer/rendezvous"
 )
 
@@ -18,10 +20,15 @@ type opener func(protocol.RankSpec) (kernels.Device, error)
 
 // openDevice opens the device that the experiment names.
 func openDevice(spec protocol.RankSpec) (kernels.Device, error) {
-	switch d := spec.Experiment.Step.Device; d {
-	case experiment.DeviceCPU, experiment.DeviceAuto:
-	default:
-		return nil, fmt.Errorf("device %s: not in this version yet; use %s", d, experiment.DeviceCPU)
+	at := devices.Place{Rank: spec.LocalRank, World: spec.LocalWorld}
+	say := func(format string, args ...any) { // into the rank's log
+		fmt.Printf("rank %d: %s\n", spec.Rank, fmt.Sprintf(format, args...))
+	}
+	switch spec.Experiment.Step.Device {
+	case experiment.DeviceCUDA:
+		return devices.OpenCUDA(at)
+	case experiment.DeviceEmu:
+		return devices.OpenEmulated(context.Background(), at, say)
 	}
 	o := cpu.Options{World: spec.LocalWorld, Rank: spec.LocalRank, Threads: spec.Threads}
 	l, err := experiment.ParseLink(spec.Experiment.Parallel.Link)
@@ -35,9 +42,7 @@ func openDevice(spec protocol.RankSpec) (kernels.Device, error) {
 			return nil, err
 		}
 		silence := time.Duration(spec.Experiment.Where.HeartbeatTimeout) * time.Second
-		o.Network = &wire.Options{Secret: spec.Secret, Address: spec.Address, Version: version, Silence: silence, Say: func(format string, args ...any) {
-			fmt.Printf("rank %d: %s\n", spec.Rank, fmt.Sprintf(format, args...)) // into the rank's log
-		}}
+		o.Network = &wire.Options{Secret: spec.Secret, Address: spec.Address, Version: version, Silence: silence, Say: say}
 	}
 	if spec.SegmentFD != protocol.NoFD {
 		o.Segment = os.NewFile(uintptr(spec.SegmentFD), "segment")

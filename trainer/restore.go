@@ -5,8 +5,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 
 	"boost-tui/kernels"
+	"boost-tui/model"
 	"boost-tui/step"
 	"boost-tui/trainer/checkpoint"
 )
@@ -60,7 +62,15 @@ func (r *rank) restore(ctx context.Context, s *step.Step) (m *checkpoint.Manifes
 		return nil, fmt.Errorf("resume: %w", err)
 	}
 	for _, slot := range state {
+		if s.Mixed() && slot.Kind == step.Weight && !slot.Param.Grad.IsZero() {
+			continue // from its whole part
+		}
 		if err := l.load(ctx, slot); err != nil {
+			return nil, fmt.Errorf("resume: %w", err)
+		}
+	}
+	if s.Mixed() {
+		if err := l.weights(ctx, s.Model()); err != nil {
 			return nil, fmt.Errorf("resume: %w", err)
 		}
 	}
@@ -123,4 +133,28 @@ func (l *loader) load(ctx context.Context, s step.Slot) error {
 		return err
 	}
 	return l.dev.Sync(ctx, l.dev.Compute())
+}
+
+// weights sets those that are rounded from what the checkpoint holds, and with them what they are rounded from.
+func (l *loader) weights(ctx context.Context, m *model.Decoder) error {
+	for _, p := range m.Params() {
+		if p.Grad.IsZero() || p.Weight.Len() == 0 {
+			continue
+		}
+		whole := p.Weight
+		whole.DType = kernels.F32 // as it was saved
+		it := itemOf(step.Slot{Kind: step.Weight, Param: p, View: whole})
+		data := make([]byte, whole.Bytes())
+		if err := l.c.Read(data, it.Name, it.DType, it.Shape, it.Part); err != nil {
+			return err
+		}
+		part := make([]float32, p.Weight.Len())
+		for i := range part {
+			part[i] = math.Float32frombits(binary.LittleEndian.Uint32(data[4*i:]))
+		}
+		if err := m.LoadPart(ctx, p.Name, part); err != nil {
+			return err
+		}
+	}
+	return nil
 }

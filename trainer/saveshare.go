@@ -28,7 +28,7 @@ func shareOf(slots []step.Slot, at mesh.Coordinate) []piece {
 		out = append(out, piece{item: it, view: s.View})
 		if s.Param.Places != nil && s.Kind == step.Weight {
 			it.Name, it.DType = indexName(s.Param.Name), "I64"
-			out = append(out, piece{item: it, ints: s.Param.Places})
+			out = append(out, piece{item: it, ints: s.Param.Places[s.From : s.From+s.View.Len()]})
 		}
 	}
 	return out
@@ -42,8 +42,11 @@ func indexName(values string) string {
 
 // itemOf is a slot as checkpoints know it.
 func itemOf(s step.Slot) checkpoint.Item {
-	p := &s.Param
-	return checkpoint.Item{Name: slotName(s), DType: "F32", Shape: shapeOf(p), Part: checkpoint.Part{
+	p, dtype := &s.Param, "F32"
+	if s.View.DType == kernels.BF16 {
+		dtype = "BF16"
+	}
+	return checkpoint.Item{Name: slotName(s), DType: dtype, Shape: shapeOf(p), Part: checkpoint.Part{
 		RowLo: p.RowLo, RowHi: p.RowHi, ColLo: p.ColLo, ColHi: p.ColHi, From: s.From, Count: s.View.Len(), Picks: p.Picks}}
 }
 

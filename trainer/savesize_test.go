@@ -56,7 +56,8 @@ func saves(t *testing.T, e experiment.Experiment, m mesh.Mesh, n int, dev kernel
 // The copies that are planned are those that ranks make, to the byte; without checkpoints there are none.
 func TestCopiesArePlanned(t *testing.T) {
 	for _, words := range []string{"", "tp=2", "tp=2 scheme=vanilla", "variant=full tp=2", "dp=2", "dp=3 zero=1", "tp=2 dp=2 zero=1 scheme=vanilla", "pp=2 tp=2 dp=2 zero=1",
-		"variant=relora tp=2 dp=2 zero=1", "variant=lax lax-gate=dense pp=2", "variant=loro tp=2"} {
+		"variant=relora tp=2 dp=2 zero=1", "variant=lax lax-gate=dense pp=2", "variant=loro tp=2", "device=emulated dtype=bf16 tp=2", "device=emulated dtype=bf16 tp=2 dp=3 zero=1",
+		"device=emulated dtype=bf16 variant=relora dp=2 zero=1"} {
 		set := map[string]string{"accumulate": "6"}
 		for _, kv := range strings.Fields(words) {
 			k, v, _ := strings.Cut(kv, "=")

@@ -31,6 +31,8 @@ type diagnosis struct {
 	BLAS        []string         `json:"blas"`                   // the library in use; after it, those that were refused
 	Tmux        string           `json:"tmux,omitempty"`         // version and path; absent: not found
 	NVIDIA      nvidia           `json:"nvidia"`
+	CUDA        cudaHere         `json:"cuda"`
+	Emulated    emulatedHere     `json:"emulated"`
 	Slurm       runner.SlurmHere `json:"slurm"`
 	Runs        storeView        `json:"runs"`
 	Missing     []missing        `json:"missing"`
@@ -98,6 +100,7 @@ func diagnose(ctx context.Context, s *runner.Store) (diagnosis, error) {
 		d.Missing = append(d.Missing, missing{"room under the shell's limits", "runs", err.Error()})
 	}
 	d.NVIDIA = findNVIDIA()
+	d.examineDevices(ctx)
 	if d.Slurm = runner.FindSlurm(ctx); len(d.Slurm.Lacks) > 0 {
 		d.Missing = append(d.Missing, missing{strings.Join(d.Slurm.Lacks, ", "), "runs that Slurm starts", "load Slurm (module load slurm), or ask who runs the cluster"})
 	}
@@ -179,11 +182,7 @@ func (a *app) printDiagnosis(d diagnosis) error {
 	if d.Tmux != "" {
 		line("tmux", "%s", d.Tmux)
 	}
-	if len(d.NVIDIA.GPUs) == 0 {
-		line("GPUs", "none: %s", d.NVIDIA.Reason)
-	} else {
-		line("GPUs", "%s (watched; this version computes on the CPU)", strings.Join(d.NVIDIA.GPUs, ", "))
-	}
+	d.printDevices(line)
 	if slurm := d.Slurm.String(); slurm != "" {
 		line("Slurm", "%s", slurm)
 	}

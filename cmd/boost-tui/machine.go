@@ -108,6 +108,15 @@ func saveMachine(f planner.MachineFile) (string, error) {
 // odd is what the name of a machine does not hold.
 var odd = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 
+// placeOf is placeName of what computes there: rates of GPUs are not the processors'.
+func placeOf(e experiment.Experiment) string {
+	name := placeName(e.Where)
+	if d := e.Step.Device; d == experiment.DeviceCUDA || d == experiment.DeviceEmu {
+		name += "-" + d
+	}
+	return name
+}
+
 // placeName is what the machines of a place are called where the user does not say: the same for the same place.
 func placeName(w experiment.Where) string {
 	said := "local-" + hostName()
@@ -146,15 +155,25 @@ func machineOf(e experiment.Experiment, named string) (planner.Machine, error) {
 	switch {
 	case named != "":
 		f, err := readMachine(named)
-		return f.Machine(e.Where.Nodes), err
+		return described(f.Machine(e.Where.Nodes), e), err
+	case local && e.Step.Device == experiment.DeviceCUDA:
+		return gpuMachine(planner.ThisMachine(), e.World()), nil
 	case local:
 		return planner.ThisMachine(), nil
 	}
-	f, err := readMachine(placeName(e.Where))
+	f, err := readMachine(placeOf(e))
 	if errors.Is(err, fs.ErrNotExist) {
 		return planner.Machine{Name: e.Where.Where}, nil
 	}
-	return f.Machine(nodesOf(e.Where)), err
+	return described(f.Machine(nodesOf(e.Where)), e), err
+}
+
+// described is a machine as its file tells, for the device of an experiment: the memory of its GPUs is not in there.
+func described(m planner.Machine, e experiment.Experiment) planner.Machine {
+	if e.Step.Device == experiment.DeviceCUDA {
+		m.MemBytes, m.AvailableBytes = 0, 0
+	}
+	return m
 }
 
 // nodesOf is how many machines an experiment's ranks are on: of ssh, all that are named where no number is said.

@@ -64,7 +64,7 @@ Exits 3 when a line is not ok. The looking is a run of the store: preflight.json
 					return usagef("--save: %w", err)
 				}
 			}
-			p, spec, err := a.preparePreflight(e, machine)
+			p, spec, err := a.checks().preparePreflight(e, machine)
 			if err != nil {
 				return err
 			}
@@ -85,7 +85,7 @@ Exits 3 when a line is not ok. The looking is a run of the store: preflight.json
 }
 
 // preparePreflight is prepare for a look at the machines: nothing of the training but its shape matters.
-func (a *app) preparePreflight(e experiment.Experiment, machine string) (prepared, *protocol.PreflightSpec, error) {
+func (c checks) preparePreflight(e experiment.Experiment, machine string) (prepared, *protocol.PreflightSpec, error) {
 	if e.Name == "" {
 		e.Name = preflightName
 	}
@@ -93,14 +93,14 @@ func (a *app) preparePreflight(e experiment.Experiment, machine string) (prepare
 	if e.Where.Where == experiment.WhereSlurm {
 		e.Where.Time = preflightTime
 	}
-	p, err := a.prepare(e)
+	p, err := c.prepare(e)
 	if err != nil {
 		return p, nil, err
 	}
 	spec := &protocol.PreflightSpec{NeedBytes: p.plan.Memory.Total, Apart: e.Where.Where == experiment.WhereSSH}
 	known := machine
 	if known == "" {
-		known = placeName(p.experiment.Where)
+		known = placeOf(p.experiment)
 	}
 	f, err := readMachine(known)
 	switch {
@@ -121,7 +121,7 @@ func (p prepared) preflightOptions(spec *protocol.PreflightSpec) (runner.LaunchO
 
 // launchPreflight starts a detached look at the machines, for the UI; preflight.json in the run's folder has the result.
 func (a *app) launchPreflight(ctx context.Context, s *runner.Store, e experiment.Experiment) (id string, err error) {
-	p, spec, err := a.preparePreflight(e, "")
+	p, spec, err := a.quietly().preparePreflight(e, "")
 	if err != nil {
 		return "", err
 	}
@@ -139,6 +139,9 @@ func (a *app) launchPreflight(ctx context.Context, s *runner.Store, e experiment
 
 // look runs the preflight to its end. However it ends, there is something to tell.
 func (a *app) look(ctx context.Context, s *runner.Store, p prepared, spec *protocol.PreflightSpec) (preflightResult, error) {
+	if err := compile(ctx, p.experiment, a.note); err != nil {
+		return preflightResult{}, err
+	}
 	o, err := p.preflightOptions(spec)
 	if err != nil {
 		return preflightResult{}, err
@@ -205,7 +208,7 @@ func (a *app) remember(e experiment.Experiment, r preflightResult, machine, save
 		if machine != "" || r.Verdict != protocol.VerdictOK {
 			return "", nil
 		}
-		name = placeName(e.Where)
+		name = placeOf(e)
 		_, err := readMachine(name)
 		if errors.Is(err, errNoConfig) {
 			return "", nil

@@ -35,11 +35,17 @@ type checks struct {
 
 func (a *app) checks() checks { return checks{a.store, a.note} }
 
+// quietly are the checks of the UI, whose screen nothing else writes to.
+func (a *app) quietly() checks { return checks{a.store, func(string, ...any) {}} }
+
 // prepare checks everything that can be known before a process starts, and says what a user had better know. What it finds
 // is wrong input.
 func (a *app) prepare(e experiment.Experiment) (prepared, error) { return a.checks().prepare(e) }
 
 func (c checks) prepare(e experiment.Experiment) (prepared, error) {
+	if err := c.auto(&e); err != nil {
+		return prepared{}, usage(err)
+	}
 	e, err := e.Resolve()
 	if err != nil {
 		return prepared{}, usage(err)
@@ -50,6 +56,9 @@ func (c checks) prepare(e experiment.Experiment) (prepared, error) {
 	}
 	found := planner.Check(e, m)
 	if err := experiment.Invalid(found); err != nil {
+		return prepared{}, usage(err)
+	}
+	if err := checkDevice(e); err != nil {
 		return prepared{}, usage(err)
 	}
 	if err := runner.Furnish(&e.Where); err != nil {
@@ -138,7 +147,7 @@ func (p prepared) record(blas string) runner.LaunchOptions {
 
 // prepareLaunch is prepare and launchOptions for the UI.
 func (a *app) prepareLaunch(e experiment.Experiment) (experiment.Experiment, runner.LaunchOptions, error) {
-	p, err := a.prepare(e)
+	p, err := a.quietly().prepare(e)
 	if err != nil {
 		return e, runner.LaunchOptions{}, err
 	}

@@ -13,6 +13,7 @@ import (
 	"boost-tui/runner/protocol"
 	"boost-tui/trainer"
 	"boost-tui/trainer/checkpoint"
+	"boost-tui/trainer/devices"
 )
 
 // The roles that the program plays on the nodes of a job. Nobody types these commands: the runner starts
@@ -28,7 +29,7 @@ func (a *app) play() {
 
 func newAgent(a *app) *cobra.Command {
 	var task bool
-	o := runner.AgentOptions{Version: thisVersion().String(), NewSegment: cpu.NewSegment, GPUs: cards}
+	o := runner.AgentOptions{Version: thisVersion().String(), NewSegment: cpu.NewSegment, Prepare: devices.Prepare, GPUs: cards}
 	cmd := &cobra.Command{
 		Use: "agent", Short: "Look after the ranks of a run on this machine", Hidden: true, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -118,6 +118,9 @@ func stateAfter(ctx context.Context) string {
 }
 
 func (a *app) detach(ctx context.Context, s *runner.Store, p prepared) error {
+	if err := compile(ctx, p.experiment, a.note); err != nil {
+		return err
+	}
 	o, err := p.launchOptions()
 	if err != nil {
 		return err
@@ -140,6 +143,9 @@ func (a *app) detach(ctx context.Context, s *runner.Store, p prepared) error {
 // follow launches a run in front and shows its progress until it is over. An error says that there is no
 // such run; one that failed is in what is returned.
 func (a *app) follow(ctx context.Context, s *runner.Store, p prepared, title string) (runner.Info, error) {
+	if err := compile(ctx, p.experiment, a.note); err != nil {
+		return runner.Info{}, err
+	}
 	o, err := p.launchOptions()
 	if err != nil {
 		return runner.Info{}, err

@@ -14,7 +14,7 @@ import (
 
 	"boost-tui/experiment"
 	"boost-tui/kernels"
-	"boost-tui/kernels/cpu"
+	"boost-tui/trainer/devices"
 	"boost-tui/trainer/golden"
 )
 
@@ -22,9 +22,12 @@ import (
 type verifyFlags struct {
 	cases                          []string
 	scheme, norm, grouping, device string
-	recompute                      string
+	recompute, dtype               string
 	tp, dp, pp, zero               int
 	sp                             *bool // nil: not said
+
+	cards int // GPUs that there are, where they compute
+	open  func(rank, n int) (kernels.Device, error)
 }
 
 func newVerify(a *app) *cobra.Command {
@@ -42,6 +45,9 @@ do not divide so are left out, or refused when they are named.
 --json prints one object when case, scheme and degree are given, else an array.`,
 		Example: "  boost-tui verify\n  boost-tui verify --case cola_base.json --scheme btp --tp 2 --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.choose(cmd.Context(), a.note); err != nil {
+				return err
+			}
 			todo, err := f.checks()
 			if err != nil {
 				return usage(err)
@@ -63,7 +69,8 @@ do not divide so are left out, or refused when they are named.
 	cmd.Flags().StringVar(&f.norm, "norm", "", "only online or sync (default both, the worst counts)")
 	cmd.Flags().StringVar(&f.grouping, "grouping", "", "only on or off (default both, the worst counts)")
 	cmd.Flags().StringVar(&f.recompute, "recompute", "", "only none, low-rank or full (default all, the worst counts)")
-	cmd.Flags().StringVar(&f.device, "device", experiment.DeviceCPU, "what computes: cpu")
+	cmd.Flags().StringVar(&f.device, "device", experiment.DeviceCPU, "what computes: cpu, cuda, emulated, or auto for cuda where it can be had")
+	cmd.Flags().StringVar(&f.dtype, "dtype", experiment.FP32, "type of weights and activations: fp32, or bf16 where the device has it")
 	return cmd
 }
 
@@ -104,7 +111,7 @@ func (f verifyFlags) checks() ([]oneCheck, error) {
 			for _, n := range degrees {
 				one := o
 				one.Scheme, one.TP = s, n
-				if f.named() || c.Fits(one) == nil {
+				if f.named() || c.Fits(one) == nil && f.room(one) {
 					todo = append(todo, oneCheck{c, one})
 				}
 			}
@@ -119,10 +126,35 @@ func (f verifyFlags) checks() ([]oneCheck, error) {
 // named reports whether one check was asked for by name: that it does not fit is an error then.
 func (f verifyFlags) named() bool { return len(f.cases) > 0 && f.tp > 0 }
 
+// choose settles what computes, before anything does: that a device cannot be had is wrong input.
+func (f *verifyFlags) choose(ctx context.Context, note func(string, ...any)) error {
+	device, err := devices.CheckRun(f.device, max(f.tp, 1)*max(f.dp, 1)*max(f.pp, 1))
+	if err != nil {
+		return usage(err)
+	}
+	if f.device == experiment.DeviceAuto {
+		note("device auto is %s here", device)
+	}
+	f.device = device
+	if device == experiment.DeviceCUDA {
+		f.cards = devices.Look().Cards
+	}
+	if err := devices.Prepare(ctx, device, note); err != nil {
+		return missingCompiler(err)
+	}
+	f.open = devices.InProcess(ctx, device, note)
+	return nil
+}
+
+// room reports whether there is a GPU for every rank, where GPUs compute.
+func (f verifyFlags) room(o golden.Options) bool {
+	return f.device != experiment.DeviceCUDA || max(o.TP, 1)*max(o.DP, 1)*max(o.PP, 1) <= f.cards
+}
+
 // options are those that all checks share.
 func (f verifyFlags) options() (golden.Options, error) {
 	scratch := experiment.Default()
-	for _, kv := range []assignment{{"scheme", f.scheme}, {"norm", f.norm}, {"grouping", f.grouping}, {"device", f.device}, {"recompute", f.recompute}} {
+	for _, kv := range []assignment{{"scheme", f.scheme}, {"norm", f.norm}, {"grouping", f.grouping}, {"device", f.device}, {"dtype", f.dtype}, {"recompute", f.recompute}} {
 		if kv.value == "" {
 			continue
 		}
@@ -136,10 +168,13 @@ func (f verifyFlags) options() (golden.Options, error) {
 			return golden.Options{}, errors.New(v.String())
 		}
 	}
-	if d := scratch.Step.Device; d != experiment.DeviceCPU && d != experiment.DeviceAuto {
-		return golden.Options{}, fmt.Errorf("device %s: not in this version yet; use %s", d, experiment.DeviceCPU)
+	o := golden.Options{Scheme: scratch.Parallel.Scheme, DP: f.dp, PP: f.pp, Zero: f.zero, SP: f.sp != nil && *f.sp, Open: f.open}
+	if scratch.Step.DType == experiment.BF16 {
+		if f.device == experiment.DeviceCPU {
+			return o, fmt.Errorf("dtype %s: device %s computes in %s only; say --device cuda or emulated", experiment.BF16, f.device, experiment.FP32)
+		}
+		o.DType = kernels.BF16
 	}
-	o := golden.Options{Scheme: scratch.Parallel.Scheme, DP: f.dp, PP: f.pp, Zero: f.zero, SP: f.sp != nil && *f.sp, Open: cpuRanks()}
 	if f.norm != "" {
 		sync := scratch.Step.Norm == experiment.NormSync
 		o.SyncNorm = &sync
@@ -151,25 +186,6 @@ func (f verifyFlags) options() (golden.Options, error) {
 		o.Recompute = []string{scratch.Step.Recompute}
 	}
 	return o, nil
-}
-
-// cpuRanks opens cpu devices of ranks in this process, which share one segment.
-func cpuRanks() func(rank, n int) (kernels.Device, error) {
-	var segment *os.File
-	return func(rank, n int) (kernels.Device, error) {
-		if rank == 0 {
-			if segment != nil {
-				if err := segment.Close(); err != nil {
-					return nil, err
-				}
-			}
-			var err error
-			if segment, err = cpu.NewSegment(); err != nil {
-				return nil, err
-			}
-		}
-		return cpu.Open(cpu.Options{Segment: segment, World: n, Rank: rank, Threads: 1})
-	}
 }
 
 // load finds the cases: files where they exist, else cases of this binary by name.

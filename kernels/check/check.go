@@ -120,7 +120,7 @@ func (d *device) finite(at kernels.Call, op kernels.Op) error {
 	synced := false
 	var err error
 	kernels.EachOperand(op, func(o kernels.Operand) {
-		if err != nil || o.Access&kernels.Write == 0 || o.View.DType != kernels.F32 || o.View.Len() == 0 {
+		if err != nil || o.Access&kernels.Write == 0 || !o.View.DType.Number() || o.View.Len() == 0 {
 			return
 		}
 		if !synced {
@@ -154,6 +154,9 @@ func (d *device) look(label kernels.Label, op kernels.Op, o kernels.Operand) err
 		return err
 	}
 	value := math.Float32frombits(binary.LittleEndian.Uint32(d.host.Bytes[8:]))
+	if o.View.DType == kernels.BF16 {
+		value = kernels.FromBF16(binary.LittleEndian.Uint16(d.host.Bytes[8:]))
+	}
 	return d.fail(op.Name(), label, kernels.ErrNotFinite, fmt.Sprintf("wrote %g to %s at row %d, column %d of %s", value, o.Name, row, col, o.View))
 }
 

@@ -15,6 +15,7 @@ import (
 	"unsafe"
 
 	"boost-tui/kernels"
+	"boost-tui/kernels/backend"
 	"boost-tui/kernels/wire"
 )
 
@@ -24,11 +25,11 @@ import (
 type across struct {
 	dev   *Device
 	group *wire.Group
-	hosts [][]int    // ranks by host, hosts in the order of their first members
-	own   int        // this host's place among them
-	local *Comm      // the members of this host; nil: this one is alone
-	shm   *C.bt_comm // of local, whatever becomes of it
-	index int        // this member's place among those
+	hosts [][]int       // ranks by host, hosts in the order of their first members
+	own   int           // this host's place among them
+	local *backend.Comm // the members of this host; nil: this one is alone
+	shm   *C.bt_comm    // of local, whatever becomes of it
+	index int           // this member's place among those
 	ring  *wire.Ring
 	seq   uint64 // collectives so far
 	space []float32
@@ -53,10 +54,11 @@ const transferLane = 0x8000
 // the network is needed no more.
 func (d *Device) joinAcross(ctx context.Context, v wire.Invitation, n, rank int, name string) (_ kernels.Comm, err error) {
 	wrong := func(err error) error {
-		return &kernels.Error{Backend: "cpu", Op: "join", Msg: err.Error(), Err: kernels.ErrComm}
+		return &kernels.Error{Backend: backendName, Op: "join", Msg: err.Error(), Err: kernels.ErrComm}
 	}
 	if d.node == nil {
-		return nil, invalid("join", kernels.Label{}, fmt.Sprintf("ranks of %s are on several hosts, and this device was opened without a network", name))
+		return nil, &kernels.Error{Backend: backendName, Op: "join", Err: kernels.ErrInvalid,
+			Msg: fmt.Sprintf("ranks of %s are on several hosts, and this device was opened without a network", name)}
 	}
 	group, err := d.node.Join(ctx, v, n, rank, name)
 	if err != nil {
@@ -78,13 +80,13 @@ func (d *Device) joinAcross(ctx context.Context, v wire.Invitation, n, rank int,
 		return a.local, group.Close()
 	}
 	a.wg.Go(a.watch)
-	d.comms = append(d.comms, a)
+	d.groups = append(d.groups, a)
 	return a, nil
 }
 
 // meet finds out who shares memory with whom, and connects.
 func (a *across) meet(ctx context.Context) error {
-	said, err := a.group.Exchange(ctx, binary.LittleEndian.AppendUint64(nil, uint64(C.bt_host_identity(a.dev.ctx))))
+	said, err := a.group.Exchange(ctx, binary.LittleEndian.AppendUint64(nil, uint64(C.bt_host_identity(a.dev.context()))))
 	if err != nil {
 		return err
 	}
@@ -127,7 +129,7 @@ func (a *across) meetHere(ctx context.Context) error {
 	here := a.hosts[a.own]
 	var say []byte
 	if shared := len(here) > 1 || len(a.hosts) == 1; shared && a.index == 0 {
-		id, err := a.dev.sharedUID()
+		id, err := a.dev.Device.UID()
 		if err != nil {
 			return err
 		}
@@ -142,8 +144,8 @@ func (a *across) meetHere(ctx context.Context) error {
 	}
 	var id kernels.UID
 	copy(id[:], said[here[0]])
-	if a.local, err = a.dev.joinShared(ctx, id, len(here), a.index, a.group.Name()); err == nil {
-		a.shm = a.local.c
+	if a.local, err = a.dev.JoinComm(ctx, id, len(here), a.index, a.group.Name()); err == nil {
+		a.shm = (*C.bt_comm)(a.local.Handle())
 	}
 	return err
 }
@@ -177,11 +179,7 @@ func (a *across) breakHere(err error) {
 	}
 	text := C.CString(err.Error())
 	defer C.free(unsafe.Pointer(text))
-	a.local.mu.Lock()
-	defer a.local.mu.Unlock()
-	if a.local.c != nil {
-		C.bt_comm_break(a.local.c, status, text)
-	}
+	a.local.With(func(shm unsafe.Pointer) { C.bt_comm_break((*C.bt_comm)(shm), status, text) })
 }
 
 // Name implements kernels.Comm.
@@ -200,7 +198,7 @@ func (a *across) Status() error {
 		if errors.Is(err, kernels.ErrAborted) {
 			sentinel = kernels.ErrAborted
 		}
-		return &kernels.Error{Backend: "cpu", Op: "communicator " + a.Name(), Msg: err.Error(), Err: sentinel}
+		return &kernels.Error{Backend: backendName, Op: "communicator " + a.Name(), Msg: err.Error(), Err: sentinel}
 	}
 	if a.local != nil {
 		return a.local.Status()
@@ -234,13 +232,13 @@ func (a *across) Close() error {
 }
 
 // here is the communicator of this host, for a transfer between two of its members, which is then told in their numbers.
-func (a *across) here(o *C.bt_coll) (c *Comm, ok bool) {
+func (a *across) here(o *C.bt_coll) (c *backend.Comm, ok bool) {
 	if o.part[0].kind < C.BT_SEND || a.local == nil {
 		return nil, false
 	}
 	for i, r := range a.hosts[a.own] {
 		if r == int(o.part[0].root) {
-			o.part[0].root, o.ranks = C.int32_t(i), C.int32_t(a.local.size)
+			o.part[0].root, o.ranks = C.int32_t(i), C.int32_t(a.local.Size())
 			return a.local, true
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"boost-tui/kernels"
+	"boost-tui/kernels/backend"
 	"boost-tui/kernels/wire"
 )
 
@@ -156,7 +157,7 @@ func TestGroupsAcrossHosts(t *testing.T) {
 					return err
 				}
 				for i, c := range []kernels.Comm{g.tp, g.dp, g.pp} {
-					if _, shared := c.(*Comm); shared == (i == bit) {
+					if _, shared := c.(*backend.Comm); shared == (i == bit) {
 						t.Errorf("%s is shared memory: %v", c.Name(), shared)
 					}
 				}

@@ -16,13 +16,13 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"unsafe"
 
 	gonumblas "gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/gonum"
 
 	"boost-tui/kernels"
+	"boost-tui/kernels/backend"
 )
 
 // Gonum is the value of Options.BLAS that asks for no library at all.
@@ -97,7 +97,7 @@ func findBLAS(name string) (blas, error) {
 		if !filepath.IsAbs(name) {
 			return blas{}, fmt.Errorf("BLAS library %q: give an absolute path, or %q", name, Gonum)
 		}
-		path, err := trusted(name)
+		path, err := backend.Trusted(name)
 		if err != nil {
 			return blas{}, fmt.Errorf("BLAS library: %w", err)
 		}
@@ -127,7 +127,7 @@ func loadBLAS(name string) (blas, error) {
 	if lib == nil {
 		return blas{}, fmt.Errorf("BLAS library %s: %s", name, C.GoString(&reason[0]))
 	}
-	path, err := trusted(C.GoString(&info.path[0]))
+	path, err := backend.Trusted(C.GoString(&info.path[0]))
 	if err == nil && C.bt_blas_use(lib, &reason[0], C.size_t(len(reason))) == 0 {
 		err = fmt.Errorf("%s: %s", path, C.GoString(&reason[0]))
 	}
@@ -136,37 +136,6 @@ func loadBLAS(name string) (blas, error) {
 		return blas{}, fmt.Errorf("BLAS library: %w", err)
 	}
 	return blas{path: path, version: strings.TrimSpace(C.GoString(&info.version[0]))}, nil
-}
-
-// trusted resolves links and verifies that a library and every folder above it belong to the user or root, and that
-// nobody else may write there.
-func trusted(path string) (string, error) {
-	path, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return "", err
-	}
-	for p := path; ; p = filepath.Dir(p) {
-		st, err := os.Stat(p)
-		if err != nil {
-			return "", err
-		}
-		owner, ok := st.Sys().(*syscall.Stat_t)
-		if !ok || owner.Uid != 0 && int(owner.Uid) != os.Getuid() {
-			return "", fmt.Errorf("%s belongs to somebody else", p)
-		}
-		if st.Mode().Perm()&0o002 != 0 || st.Mode().Perm()&0o020 != 0 && owner.Gid != 0 && int(owner.Gid) != os.Getgid() {
-			return "", fmt.Errorf("%s may be written by others (%s)", p, st.Mode())
-		}
-		if p == filepath.Dir(p) {
-			return path, nil
-		}
-	}
-}
-
-// floats is the memory of a matrix, from its first element to its last, offset elements on.
-func floats(v kernels.View, offset int64) []float32 {
-	n := int64(v.Rows-1)*int64(v.LD) + int64(v.Cols)
-	return unsafe.Slice((*float32)(C.t_at(C.bt_ptr(v.Ptr())+C.bt_ptr(4*offset))), n)
 }
 
 // gonumGemm computes a product in Go, on as many threads as GOMAXPROCS allows.
@@ -183,14 +152,14 @@ func gonumGemm(e *kernels.Gemm) {
 		tb = gonumblas.Trans
 	}
 	for b := range int64(e.Count()) {
-		d := floats(e.D, b*e.StrideD)
+		d := backend.Floats(e.D, b*e.StrideD)
 		if !e.C.IsZero() && e.Beta != 0 {
-			c := floats(e.C, b*e.StrideC)
+			c := backend.Floats(e.C, b*e.StrideC)
 			for r := range m {
 				copy(d[r*e.D.LD:r*e.D.LD+n], c[r*e.C.LD:r*e.C.LD+n])
 			}
 		}
 		gonum.Implementation{}.Sgemm(ta, tb, m, n, k, e.Alpha,
-			floats(e.A, b*e.StrideA), max(e.A.LD, e.A.Cols), floats(e.B, b*e.StrideB), max(e.B.LD, e.B.Cols), e.Beta, d, max(e.D.LD, e.D.Cols))
+			backend.Floats(e.A, b*e.StrideA), max(e.A.LD, e.A.Cols), backend.Floats(e.B, b*e.StrideB), max(e.B.LD, e.B.Cols), e.Beta, d, max(e.D.LD, e.D.Cols))
 	}
 }

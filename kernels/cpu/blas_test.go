@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"boost-tui/kernels"
+	"boost-tui/kernels/backend"
 )
 
 func TestChoiceOfBLAS(t *testing.T) {
@@ -46,7 +47,7 @@ func TestTrusted(t *testing.T) {
 		t.Skip(err)
 	}
 	defer os.RemoveAll(dir)
-	if _, err := trusted(dir); err != nil {
+	if _, err := backend.Trusted(dir); err != nil {
 		t.Skipf("the cache folder is not trusted itself: %v", err)
 	}
 	file := filepath.Join(dir, "sub", "lib.so")
@@ -54,7 +55,7 @@ func TestTrusted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := trusted(filepath.Join(dir, "link.so")); err != nil || got != file {
+	if got, err := backend.Trusted(filepath.Join(dir, "link.so")); err != nil || got != file {
 		t.Errorf("link resolved to %s, %v", got, err)
 	}
 	for _, c := range []struct {
@@ -63,14 +64,14 @@ func TestTrusted(t *testing.T) {
 	}{{file, 0o646}, {filepath.Dir(file), 0o777}, {filepath.Dir(file), 0o777 | os.ModeSticky}, {dir, 0o703}} {
 		st, _ := os.Stat(c.path)
 		os.Chmod(c.path, c.mode)
-		if _, err := trusted(file); err == nil || !strings.Contains(err.Error(), c.path) {
+		if _, err := backend.Trusted(file); err == nil || !strings.Contains(err.Error(), c.path) {
 			t.Errorf("%s with mode %v is trusted: %v", c.path, c.mode, err)
 		}
 		os.Chmod(c.path, st.Mode())
 	}
 	if os.Getuid() == 0 {
 		os.Chown(file, 12345, 0)
-		if _, err := trusted(file); err == nil || !strings.Contains(err.Error(), "somebody else") {
+		if _, err := backend.Trusted(file); err == nil || !strings.Contains(err.Error(), "somebody else") {
 			t.Errorf("another user's file is trusted: %v", err)
 		}
 	}

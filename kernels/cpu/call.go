@@ -64,15 +64,11 @@ func (s *calls) forget() {
 
 // call launches a message over the network.
 func (d *Device) call(c kernels.Call, a *across, name string, o *C.bt_coll) error {
-	s := d.streams[c.Stream]
-	if c.Stream != kernels.ComputeStream {
-		d.remember(s, c, name)
-	}
 	h := d.calls.add(&call{comm: a, what: *o, home: &d.calls})
 	op := C.outside_call(C.uint64_t(h))
-	if r := C.t_launch_call(d.api, d.ctx, s.c, &op); r != 0 {
+	if err := d.LaunchRaw(c, name, unsafe.Pointer(&op)); err != nil {
 		d.calls.done(h)
-		return d.launchFailed(c, name, r)
+		return err
 	}
 	return nil
 }
@@ -87,9 +83,9 @@ func boostOutside(handle C.uint64_t, waitNanos *C.uint64_t, text *C.char) C.bt_s
 	if err == nil {
 		return C.BT_OK
 	}
-	place := unsafe.Slice(text, C.BT_ERRLEN)
+	place := unsafe.Slice((*byte)(unsafe.Pointer(text)), C.BT_ERRLEN)
 	clear(place)
-	setText(place, err.Error())
+	copy(place[:len(place)-1], err.Error())
 	switch {
 	case errors.Is(err, kernels.ErrAborted):
 		return C.BT_EABORTED

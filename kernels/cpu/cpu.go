@@ -5,16 +5,14 @@
 // operating-system thread of its own. Results are the same bits from run to run; with another number of threads only
 // products may differ, by rounding. A reduction between ranks gives the same bits on all of them.
 //
-// Start reading at Open. encode.go turns operations into what boost_backend.h describes; behind that header api.c is the way in.
+// Start reading at Open. Package kernels/backend turns operations into what boost_backend.h describes; behind that header api.c
+// is the way in. across.go is what groups on several hosts add.
 package cpu
 
 /*
-#cgo CFLAGS: -O3 -std=gnu11 -D_GNU_SOURCE
+#cgo CFLAGS: -O3 -std=gnu11 -D_GNU_SOURCE -I${SRCDIR}/../backend
 #cgo LDFLAGS: -lm -ldl -lpthread
-#cgo noescape t_open
-#cgo nocallback t_open
 #include "api.h"
-#include <stdlib.h>
 */
 import "C"
 
@@ -24,9 +22,11 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"syscall"
 	"unsafe"
 
 	"boost-tui/kernels"
+	"boost-tui/kernels/backend"
 	"boost-tui/kernels/wire"
 )
 
@@ -54,22 +54,15 @@ type Options struct {
 // Where there are fewer cores than threads it must not spin at all.
 const spinPauses = 2000
 
-// Device is the cpu device of one rank. It implements kernels.Device.
+// Device is the cpu device of one rank: the device of the table, products in Go where there is no library, and groups on several
+// hosts. It implements kernels.Device.
 type Device struct {
-	api     *C.bt_api
-	ctx     *C.bt_ctx
+	*backend.Device
 	blas    blas
 	threads int
-	world   int
-	link    kernels.Link
-	streams []*stream
-	events  []*C.bt_event
-	host    map[unsafe.Pointer]int64
-	comms   []kernels.Comm
+	groups  []*across
 	node    *wire.Node // nil: no network
 	calls   calls
-	op      C.bt_op   // the operation being encoded; one goroutine at a time
-	coll    C.bt_coll // likewise
 }
 
 var _ kernels.Device = (*Device)(nil)
@@ -79,7 +72,7 @@ var _ kernels.Device = (*Device)(nil)
 func NewSegment() (*os.File, error) {
 	fd := C.bt_segment_new()
 	if fd < 0 {
-		return nil, fmt.Errorf("make the segment that ranks share: %w", os.NewSyscallError("memfd_create", syscallErrno(-fd)))
+		return nil, fmt.Errorf("make the segment that ranks share: %w", os.NewSyscallError("memfd_create", syscall.Errno(-fd)))
 	}
 	return os.NewFile(uintptr(fd), "boost-tui segment"), nil
 }
@@ -87,69 +80,87 @@ func NewSegment() (*os.File, error) {
 // Open makes a device. Close releases everything that was allocated on it.
 func Open(o Options) (*Device, error) {
 	o.World, o.Threads = max(o.World, 1), max(o.Threads, 1)
-	if len(o.ISA) > 15 {
-		return nil, &kernels.Error{Backend: "cpu", Op: "open", Msg: "instruction set " + o.ISA, Err: kernels.ErrInvalid}
-	}
 	library, err := openBLAS(o.BLAS)
 	if err != nil {
-		return nil, &kernels.Error{Backend: "cpu", Op: "open", Msg: err.Error(), Err: kernels.ErrUnsupported}
+		return nil, openError(err, kernels.ErrUnsupported)
 	}
 	if o.Segment == nil {
 		if o.Segment, err = NewSegment(); err != nil {
-			return nil, &kernels.Error{Backend: "cpu", Op: "open", Msg: err.Error(), Err: kernels.ErrNoMemory}
+			return nil, openError(err, kernels.ErrNoMemory)
 		}
 		defer o.Segment.Close()
 	}
-	d := &Device{api: C.bt_cpu_backend(), blas: library, threads: o.Threads, world: o.World, link: o.Link, host: map[unsafe.Pointer]int64{}}
-	opt := C.bt_options{threads: C.int32_t(o.Threads), segment_fd: C.int32_t(o.Segment.Fd()),
-		world: C.int32_t(o.World), rank: C.int32_t(o.Rank)}
-	opt.size = C.uint32_t(unsafe.Sizeof(opt))
+	with := backend.Options{Name: backendName, Threads: o.Threads, Segment: o.Segment, World: o.World, Rank: o.Rank, ISA: o.ISA, Link: o.Link,
+		Eager: true, Mapped: true, SinglePrecision: true}
 	// Beside an imitated link compute goes on while messages are under way: whoever spins takes a core from it.
 	if o.World*o.Threads <= runtime.NumCPU() && o.Link.IsZero() {
-		opt.spin = spinPauses
+		with.Spin = spinPauses
 	}
-	for i := range len(o.ISA) {
-		opt.isa[i] = C.char(o.ISA[i])
+	d := &Device{blas: library, threads: o.Threads}
+	if d.Device, err = backend.Open(unsafe.Pointer(C.bt_cpu_backend()), with); err != nil {
+		return nil, err
 	}
-	var text [512]C.char
-	if s := C.t_open(d.api, &opt, &d.ctx, &text[0], C.size_t(len(text))); s != 0 {
-		return nil, &kernels.Error{Backend: "cpu", Op: "open", Msg: C.GoString(&text[0]), Err: sentinel(s)}
-	}
-	runtime.KeepAlive(o.Segment)
-	d.streams = []*stream{{}}
 	if o.Network == nil {
 		return d, nil
 	}
 	if d.node, err = wire.Listen(*o.Network); err != nil {
-		return nil, errors.Join(&kernels.Error{Backend: "cpu", Op: "open", Msg: err.Error(), Err: kernels.ErrComm}, d.Close())
+		return nil, errors.Join(openError(err, kernels.ErrComm), d.Close())
 	}
 	return d, nil
 }
 
+// backendName is the device's in errors and Info.
+const backendName = "cpu"
+
+func openError(err, sentinel error) error {
+	return &kernels.Error{Backend: backendName, Op: "open", Msg: err.Error(), Err: sentinel}
+}
+
+// Do implements kernels.Device: what is not done here, the table does.
+func (d *Device) Do(c kernels.Call, op kernels.Op) error {
+	switch e := op.(type) {
+	case *kernels.Gemm:
+		if d.blas.gonum && c.Stream == kernels.ComputeStream && e.D.DType == kernels.F32 && e.A.DType == kernels.F32 {
+			if err := d.Ready(c, op); err != nil {
+				return err
+			}
+			gonumGemm(e)
+			return nil
+		}
+	case kernels.Message:
+		if a, ok := e.Group().(*across); ok && a.dev == d {
+			return d.across(c, a, e)
+		}
+	}
+	return d.Device.Do(c, op)
+}
+
+// context is the table's, for the functions beside it.
+func (d *Device) context() *C.bt_ctx { return (*C.bt_ctx)(d.Context()) }
+
 // Info implements kernels.Device.
 func (d *Device) Info() kernels.Info {
-	i := kernels.Info{Backend: "cpu", Name: processorName(), Threads: d.threads, Libraries: d.blas.describe()}
-	if d.ctx != nil {
-		i.Name += " (" + C.GoString(C.t_isa(d.api, d.ctx)) + ")"
+	i := kernels.Info{Backend: backendName, Name: processorName(), Threads: d.threads, Libraries: d.blas.describe()}
+	if isa := d.ISA(); isa != "" {
+		i.Name += " (" + isa + ")"
 	}
 	i.MemTotal, i.MemFree = hostMemory()
 	return i
 }
 
-// Close ends streams and communicators and releases all memory of the device. Later calls fail or do nothing.
+// Close implements kernels.Device.
 func (d *Device) Close() error {
-	if d.ctx == nil {
+	if d.Context() == nil {
 		return nil
 	}
-	for _, c := range d.comms {
-		c.Close()
+	for _, a := range d.groups {
+		a.Close()
 	}
 	var err error
 	if d.node != nil {
 		err = d.node.Close()
 	}
-	C.t_close(d.api, d.ctx)
-	d.ctx = nil
+	err = errors.Join(err, d.Device.Close())
 	d.calls.forget()
 	return err
 }

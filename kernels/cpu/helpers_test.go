@@ -4,9 +4,9 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
-	"unsafe"
 
 	"boost-tui/kernels"
+	"boost-tui/kernels/backend"
 )
 
 // rig is a device with what tests do on it all the time.
@@ -85,7 +85,7 @@ func (r *rig) raw(b *kernels.Buffer) []float32 {
 	if m, ok := r.memory[b]; ok {
 		return m
 	}
-	r.memory[b] = unsafe.Slice((*float32)(bytesAt(b)), b.Bytes/4)
+	r.memory[b] = backend.Floats(kernels.Matrix(b, 0, 1, int(b.Bytes/4), kernels.F32), 0)
 	return r.memory[b]
 }
 

@@ -99,7 +99,7 @@ func (a *across) each(f func(member int) error) error {
 // combineTwo is wire.Combine.
 func (a *across) combineTwo(dst, src []float32, how kernels.Reduction) {
 	if len(dst) > 0 {
-		C.bt_combine_two(a.dev.ctx, (*C.float)(&dst[0]), (*C.float)(&src[0]), C.uint64_t(len(dst)), C.int(how))
+		C.bt_combine_two(a.dev.context(), (*C.float)(&dst[0]), (*C.float)(&src[0]), C.uint64_t(len(dst)), C.int(how))
 	}
 }
 
@@ -116,7 +116,7 @@ func (p *part) combineHere(dst []float32, lo, hi int) error {
 		}
 		from[m] = (*C.float)(&x[lo])
 	}
-	C.bt_combine(p.dev.ctx, (*C.float)(&dst[0]), &from[0], C.int(len(from)), C.uint64_t(hi-lo), C.int(p.reduce))
+	C.bt_combine(p.dev.context(), (*C.float)(&dst[0]), &from[0], C.int(len(from)), C.uint64_t(hi-lo), C.int(p.reduce))
 	return nil
 }
 

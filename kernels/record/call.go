@@ -25,6 +25,7 @@ type Call struct {
 	GroupSize          int
 	Peer               int   // rank in the group; -1: no transfer
 	Moved              int64 // bytes that a transfer is about; its sender alone counts them as payload
+	sent               int64 // elements that a send is about
 	// Waits are indices of calls on other streams that must have ended before this one starts, beside the
 	// calls before it on its own stream.
 	Waits []int
@@ -77,6 +78,9 @@ func (d *Device) Do(at kernels.Call, op kernels.Op) error {
 		c.collective(o)
 	case *kernels.Send:
 		c.Peer = o.Peer
+		for _, v := range o.Views {
+			c.sent += v.Len()
+		}
 	case *kernels.Recv:
 		c.Peer = o.Peer
 	case *kernels.Gemm:
@@ -108,9 +112,9 @@ func (c *Call) collective(o *kernels.Collective) {
 	}
 }
 
-// Elements is the sum over the parts of a collective.
+// Elements is the number that Payload counts: the sum over the parts of a collective or the views of a send.
 func (c *Call) Elements() int64 {
-	var n int64
+	n := c.sent
 	for _, p := range c.Parts {
 		n += p.Elements
 	}

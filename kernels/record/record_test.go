@@ -62,6 +62,7 @@ func samples(t testing.TB, d *Device) []sample {
 		v(&kernels.Axpby{A: 1, B: 1, X: x, Y: f(4, 8), Out: x}, 0, 64, 32),
 		v(&kernels.Copy{Src: x, Dst: f(4, 8)}, 0, 32, 32),
 		v(&kernels.Fill{X: x}, 0, 0, 32),
+		v(&kernels.Convert{X: x, Out: alloc(t, d, 4, 8, kernels.BF16)}, 0, 32, 16),
 		v(&kernels.Upload{Src: host, Dst: one}, 0, 0, 1),
 		v(&kernels.Download{Dst: host, Src: one}, 0, 1, 0),
 		v(&kernels.NormStats{X: x, Stat: col}, 0, 32, 4),

@@ -38,8 +38,17 @@ func (d *Device) rope(o *kernels.Rope) {
 	}
 }
 
-func dotHead(a matrix, ra int, b matrix, rb, from, n int) float64 {
-	return sumRow(n, func(c int) float64 { return a.at(ra, from+c) * b.at(rb, from+c) })
+func (d *Device) dotHead(a matrix, ra int, b matrix, rb, from, n int) float64 {
+	return d.sum(n, func(c int) float64 { return a.at(ra, from+c) * b.at(rb, from+c) })
+}
+
+// weight is what probabilities, and their gradients, are multiplied with matrices as. In BF16 tensor cores take heads of these
+// dimensions, and round them; of other heads they stay as they are.
+func weight(q matrix, headDim int, p float64) float64 {
+	if q.half && (headDim == 64 || headDim == 128) {
+		return float64(kernels.FromBF16(kernels.ToBF16(float32(p))))
+	}
+	return p
 }
 
 func (d *Device) attention(o *kernels.Attention) {
@@ -51,13 +60,13 @@ func (d *Device) attention(o *kernels.Attention) {
 			from, n := h*o.HeadDim, r-first+1
 			top := math.Inf(-1)
 			for j := range n {
-				p[j] = dotHead(q, r, k, first+j, from, o.HeadDim) * float64(o.Scale)
+				p[j] = d.dotHead(q, r, k, first+j, from, o.HeadDim) * float64(o.Scale)
 				top = math.Max(top, p[j])
 			}
-			sum := sumRow(n, func(j int) float64 { return math.Exp(p[j] - top) })
+			sum := d.sum(n, func(j int) float64 { return math.Exp(p[j] - top) })
 			lse.set(r, h, top+math.Log(sum))
 			for c := range o.HeadDim {
-				out.set(r, from+c, sumRow(n, func(j int) float64 { return math.Exp(p[j]-top) * v.at(first+j, from+c) })/sum)
+				out.set(r, from+c, d.sum(n, func(j int) float64 { return weight(q, o.HeadDim, math.Exp(p[j]-top)) * v.at(first+j, from+c) })/sum)
 			}
 		}
 	}
@@ -70,14 +79,14 @@ func (d *Device) attentionBwd(o *kernels.AttentionBwd) {
 	for r := range q.rows {
 		for h := range q.cols / o.HeadDim {
 			from := h * o.HeadDim
-			row := dotHead(do, r, out, r, from, o.HeadDim)
+			row := d.dotHead(do, r, out, r, from, o.HeadDim)
 			for j := r - r%o.Seq; j <= r; j++ {
-				p := math.Exp(dotHead(q, r, k, j, from, o.HeadDim)*scale - lse.at(r, h))
-				ds := p * (dotHead(do, r, v, j, from, o.HeadDim) - row) * scale
+				p := math.Exp(d.dotHead(q, r, k, j, from, o.HeadDim)*scale - lse.at(r, h))
+				ds := p * (d.dotHead(do, r, v, j, from, o.HeadDim) - row) * scale
 				for c := from; c < from+o.HeadDim; c++ {
-					dq[r*q.cols+c] += ds * k.at(j, c)
-					dk[j*q.cols+c] += ds * q.at(r, c)
-					dv[j*q.cols+c] += p * do.at(r, c)
+					dq[r*q.cols+c] += weight(q, o.HeadDim, ds) * k.at(j, c)
+					dk[j*q.cols+c] += weight(q, o.HeadDim, ds) * q.at(r, c)
+					dv[j*q.cols+c] += weight(q, o.HeadDim, p) * do.at(r, c)
 				}
 			}
 		}

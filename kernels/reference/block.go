@@ -18,7 +18,7 @@ func (d *Device) runBlock(op kernels.Op) error {
 	case *kernels.NormStats:
 		x := d.mat(o.X)
 		each(d.mat(o.Stat), func(r, _ int) float64 {
-			return sumRow(x.cols, func(c int) float64 { return x.at(r, c) * x.at(r, c) })
+			return d.sum(x.cols, func(c int) float64 { return x.at(r, c) * x.at(r, c) })
 		})
 	case *kernels.NormRStd:
 		s := d.mat(o.Stat)
@@ -29,7 +29,7 @@ func (d *Device) runBlock(op kernels.Op) error {
 	case *kernels.NormBwdStats:
 		x, w, inv, dy := d.mat(o.X), d.mat(o.W), d.mat(o.RStd), d.mat(o.DY)
 		each(d.mat(o.Dot), func(r, _ int) float64 {
-			return sumRow(x.cols, func(c int) float64 { return dy.at(r, c) * w.at(0, c) * x.at(r, c) * inv.at(r, 0) })
+			return d.sum(x.cols, func(c int) float64 { return dy.at(r, c) * w.at(0, c) * x.at(r, c) * inv.at(r, 0) })
 		})
 	case *kernels.NormBwdApply:
 		d.normBwd(o)
@@ -53,7 +53,15 @@ func (d *Device) runBlock(op kernels.Op) error {
 	return nil
 }
 
-func sumRow(n int, f func(c int) float64) float64 {
+// sum adds up f of 0 to n-1.
+func (d *Device) sum(n int, f func(c int) float64) float64 {
+	if d.world.Coarse {
+		s := float32(0)
+		for c := range n {
+			s += float32(f(n - 1 - c))
+		}
+		return float64(s)
+	}
 	s := 0.0
 	for c := range n {
 		s += f(c)
@@ -73,7 +81,7 @@ func (d *Device) normBwd(o *kernels.NormBwdApply) {
 	x, w, inv, dy, dot := d.mat(o.X), d.mat(o.W), d.mat(o.RStd), d.mat(o.DY), d.mat(o.Dot)
 	base, dw := d.mat(o.Base), d.mat(o.DW)
 	each(dw, func(_, c int) float64 {
-		return dw.at(0, c) + sumRow(x.rows, func(r int) float64 { return dy.at(r, c) * x.at(r, c) * inv.at(r, 0) })
+		return dw.at(0, c) + d.sum(x.rows, func(r int) float64 { return dy.at(r, c) * x.at(r, c) * inv.at(r, 0) })
 	})
 	each(d.mat(o.DX), func(r, c int) float64 {
 		i := inv.at(r, 0)
@@ -93,15 +101,16 @@ func (d *Device) latent(o *kernels.Latent) {
 
 func (d *Device) latentBwd(o *kernels.LatentBwd) {
 	dh, u, du := d.mat(o.DH), d.mat(o.U), d.mat(o.DU)
-	each(du, func(r, c int) float64 {
+	back := func(r, c int) float64 {
 		if o.Silu {
 			return dh.at(r, c) * dsilu(u.at(r, c))
 		}
 		return dh.at(r, c)
-	})
+	}
 	each(d.mat(o.Dot), func(r, _ int) float64 {
-		return sumRow(u.cols, func(c int) float64 { return u.at(r, c) * du.at(r, c) })
+		return d.sum(u.cols, func(c int) float64 { return u.at(r, c) * float64(float32(back(r, c))) })
 	})
+	each(du, back)
 }
 
 func (d *Device) swigluBwd(o *kernels.SwiGLUBwd) {

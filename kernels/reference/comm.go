@@ -19,7 +19,7 @@ type group struct {
 	arrived int
 	turn    int // collectives finished
 	slots   [][]operands
-	mail    map[ends][][][]uint32 // what was sent and not yet taken, by sender and receiver
+	mail    map[ends][][]matrix // what was sent and not yet taken, by sender and receiver
 	err     error
 }
 
@@ -31,7 +31,7 @@ type operands struct {
 	kind       kernels.CollectiveKind
 	reduce     kernels.Reduction
 	root       int
-	send, recv []uint32
+	send, recv matrix // one row each
 }
 
 type comm struct {
@@ -77,7 +77,7 @@ func (w *World) group(id kernels.UID, n int) (*group, error) {
 		}
 		return g, nil
 	}
-	g := &group{n: n, slots: make([][]operands, n), mail: map[ends][][][]uint32{}}
+	g := &group{n: n, slots: make([][]operands, n), mail: map[ends][][]matrix{}}
 	g.cond = sync.NewCond(&g.mu)
 	if w.groups == nil {
 		w.groups = map[kernels.UID]*group{}
@@ -120,9 +120,9 @@ func (d *Device) collective(op *kernels.Collective) error {
 	}
 	parts := make([]operands, len(op.Parts))
 	for i, p := range op.Parts {
-		parts[i] = operands{kind: p.Kind, reduce: p.Reduce, root: p.Root, send: d.words(p.Send)}
+		parts[i] = operands{kind: p.Kind, reduce: p.Reduce, root: p.Root, send: d.flat(p.Send)}
 		if !p.Recv.IsZero() {
-			parts[i].recv = d.words(p.Recv)
+			parts[i].recv = d.flat(p.Recv)
 		}
 	}
 	if err := d.hand(); err != nil {
@@ -161,8 +161,8 @@ func (g *group) work() error {
 		}
 		for i, p := range s {
 			q := first[i]
-			if p.kind != q.kind || p.reduce != q.reduce || p.root != q.root || len(p.send) != len(q.send) {
-				return fmt.Errorf("part %d of rank %d is %s of %d elements, of rank 0 %s of %d: %w", i, r, p.kind, len(p.send), q.kind, len(q.send), kernels.ErrComm)
+			if p.kind != q.kind || p.reduce != q.reduce || p.root != q.root || p.send.cols != q.send.cols || p.send.half != q.send.half {
+				return fmt.Errorf("part %d of rank %d is %s of %s elements, of rank 0 %s of %s: %w", i, r, p.kind, p.send.count(), q.kind, q.send.count(), kernels.ErrComm)
 			}
 		}
 	}
@@ -174,45 +174,45 @@ func (g *group) work() error {
 
 func (g *group) part(i int) {
 	p := g.slots[0][i]
-	n := len(p.send)
+	n := p.send.cols
 	switch p.kind {
 	case kernels.AllReduce:
 		sum := g.combine(i)
 		for _, s := range g.slots {
-			copy(s[i].send, sum)
+			s[i].send.take(sum)
 		}
 	case kernels.ReduceScatter:
 		sum := g.combine(i)
 		for r, s := range g.slots {
-			copy(s[i].recv, sum[r*n/g.n:(r+1)*n/g.n])
+			s[i].recv.take(sum.span(r*n/g.n, (r+1)*n/g.n))
 		}
 	case kernels.AllGather:
 		for _, to := range g.slots {
 			for r, from := range g.slots {
-				copy(to[i].recv[r*n:(r+1)*n], from[i].send)
+				to[i].recv.span(r*n, (r+1)*n).take(from[i].send)
 			}
 		}
 	case kernels.Broadcast:
 		for _, s := range g.slots {
-			copy(s[i].send, g.slots[p.root][i].send)
+			s[i].send.take(g.slots[p.root][i].send)
 		}
 	}
 }
 
-// combine reduces part i over the ranks, in rank order.
-func (g *group) combine(i int) []uint32 {
-	out := make([]uint32, len(g.slots[0][i].send))
-	for e := range out {
-		v := float64(math.Float32frombits(g.slots[0][i].send[e]))
+// combine reduces part i over the ranks, in rank order, and rounds once.
+func (g *group) combine(i int) matrix {
+	out := g.slots[0][i].send.clone()
+	for e := range out.cols {
+		v := out.at(0, e)
 		for _, s := range g.slots[1:] {
-			w := float64(math.Float32frombits(s[i].send[e]))
+			w := s[i].send.at(0, e)
 			if s[i].reduce == kernels.Max {
 				v = math.Max(v, w)
 			} else {
 				v += w
 			}
 		}
-		out[e] = math.Float32bits(float32(v))
+		out.set(0, e, v)
 	}
 	return out
 }

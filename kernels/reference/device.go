@@ -1,5 +1,5 @@
-// Package reference is a second implementation of kernels.Device: plain loops in Go over float32
-// storage, every sum in float64. It is slow and simple on purpose; tests compare the other devices
+// Package reference is a second implementation of kernels.Device: plain loops in Go over storage in fp32 or
+// bf16, every sum in float64. It is slow and simple on purpose; tests compare the other devices
 // and the model with it. Ranks are goroutines of one process that share a World.
 //
 // Start reading at Device.Do; the operations follow METHOD.md §1-3 as the comments of package kernels state them.
@@ -21,6 +21,9 @@ type World struct {
 	// that the rules of kernels allow. By default it happens at once, the earliest (receives excepted). A step that reads or
 	// writes an operand of a collective under way gives different numbers in the two modes.
 	Deferred bool
+	// Coarse computes sums in fp32, from the last term to the first, as another device may. How far that moves a step is what
+	// tolerances are made of.
+	Coarse bool
 
 	mu     sync.Mutex
 	last   uint64

@@ -12,24 +12,63 @@ import (
 type matrix struct {
 	w              []uint32
 	rows, cols, ld int
+	half           bool // BF16: two elements a word, the first in its low half
+	first          int  // then, the first element counted from w
 }
 
-func (m matrix) at(r, c int) float64     { return float64(math.Float32frombits(m.w[r*m.ld+c])) }
-func (m matrix) set(r, c int, v float64) { m.w[r*m.ld+c] = math.Float32bits(float32(v)) }
-func (m matrix) id(r, c int) int         { return int(int32(m.w[r*m.ld+c])) }
+// bits are those of an element as it is stored.
+func (m matrix) bits(r, c int) uint32 {
+	if !m.half {
+		return m.w[r*m.ld+c]
+	}
+	i := m.first + r*m.ld + c
+	return m.w[i/2] >> (16 * (i % 2)) & 0xffff
+}
+
+func (m matrix) setBits(r, c int, b uint32) {
+	if !m.half {
+		m.w[r*m.ld+c] = b
+		return
+	}
+	i := m.first + r*m.ld + c
+	shift := 16 * (i % 2)
+	m.w[i/2] = m.w[i/2]&^(0xffff<<shift) | b<<shift
+}
+
+// at is an element; set stores one as a device with fp32 arithmetic does: rounded to fp32 and, where it is BF16, from there.
+func (m matrix) at(r, c int) float64 {
+	if m.half {
+		return float64(kernels.FromBF16(uint16(m.bits(r, c))))
+	}
+	return float64(math.Float32frombits(m.w[r*m.ld+c]))
+}
+
+func (m matrix) set(r, c int, v float64) {
+	if m.half {
+		m.setBits(r, c, uint32(kernels.ToBF16(float32(v))))
+		return
+	}
+	m.w[r*m.ld+c] = math.Float32bits(float32(v))
+}
+
+func (m matrix) id(r, c int) int { return int(int32(m.w[r*m.ld+c])) }
 
 // mat is the view's memory; an absent view gives a matrix of no rows.
 func (d *Device) mat(v kernels.View) matrix {
 	if v.IsZero() {
 		return matrix{}
 	}
-	return matrix{w: d.mem[v.Buf.Ptr][v.Offset/4:], rows: v.Rows, cols: v.Cols, ld: v.LD}
+	m := matrix{w: d.mem[v.Buf.Ptr], rows: v.Rows, cols: v.Cols, ld: v.LD}
+	if v.DType == kernels.BF16 {
+		m.half, m.first = true, int(v.Offset/2)
+	} else {
+		m.w = m.w[v.Offset/4:]
+	}
+	return m
 }
 
-// words are the elements of a contiguous view.
-func (d *Device) words(v kernels.View) []uint32 {
-	return d.mem[v.Buf.Ptr][v.Offset/4:][:v.Len()]
-}
+// flat is a contiguous view as one row.
+func (d *Device) flat(v kernels.View) matrix { return d.mat(v.Flat()) }
 
 // run does one operation whose views were checked.
 func (d *Device) run(op kernels.Op) error {
@@ -41,17 +80,32 @@ func (d *Device) run(op kernels.Op) error {
 	case *kernels.Copy:
 		src, dst := d.mat(o.Src), d.mat(o.Dst)
 		for r := range dst.rows {
-			copy(dst.w[r*dst.ld:][:dst.cols], src.w[r*src.ld:][:src.cols])
+			for c := range dst.cols {
+				dst.setBits(r, c, src.bits(r, c))
+			}
 		}
+	case *kernels.Convert:
+		src := d.mat(o.X)
+		each(d.mat(o.Out), src.at)
 	case *kernels.Fill:
 		each(d.mat(o.X), func(int, int) float64 { return float64(o.Value) })
 	case *kernels.Upload:
-		for i, w := 0, d.words(o.Dst); i < len(w); i++ {
-			w[i] = binary.NativeEndian.Uint32(o.Src.Bytes[o.Offset+int64(4*i):])
+		m, from := d.flat(o.Dst), o.Src.Bytes[o.Offset:]
+		for i := range m.cols {
+			if m.half {
+				m.setBits(0, i, uint32(binary.NativeEndian.Uint16(from[2*i:])))
+			} else {
+				m.setBits(0, i, binary.NativeEndian.Uint32(from[4*i:]))
+			}
 		}
 	case *kernels.Download:
-		for i, w := range d.words(o.Src) {
-			binary.NativeEndian.PutUint32(o.Dst.Bytes[o.Offset+int64(4*i):], w)
+		m, to := d.flat(o.Src), o.Dst.Bytes[o.Offset:]
+		for i := range m.cols {
+			if m.half {
+				binary.NativeEndian.PutUint16(to[2*i:], uint16(m.bits(0, i)))
+			} else {
+				binary.NativeEndian.PutUint32(to[4*i:], m.bits(0, i))
+			}
 		}
 	case *kernels.Collective:
 		return d.collective(o)
@@ -99,17 +153,24 @@ func (d *Device) gemm(o *kernels.Gemm) {
 			c = at(o.C, o.StrideC)
 		}
 		each(out, func(r, col int) float64 {
-			sum := 0.0
-			for j, v := range a[r] {
-				sum += v * b[col][j]
-			}
-			sum *= float64(o.Alpha)
+			sum := d.dot(a[r], b[col]) * float64(o.Alpha)
 			if o.Beta != 0 {
 				sum += float64(o.Beta) * c.at(r, col)
 			}
 			return sum
 		})
 	}
+}
+
+func (d *Device) dot(a, b []float64) float64 {
+	if d.world.Coarse {
+		return d.sum(len(a), func(j int) float64 { return a[j] * b[j] })
+	}
+	sum := 0.0
+	for j, v := range a {
+		sum += v * b[j]
+	}
+	return sum
 }
 
 // rowsOf copies n vectors of length k: the rows, or when turned the columns.

@@ -2,7 +2,6 @@ package reference
 
 import (
 	"fmt"
-	"slices"
 
 	"boost-tui/kernels"
 )
@@ -13,9 +12,9 @@ func (d *Device) send(op *kernels.Send) error {
 	if !ok {
 		return fmt.Errorf("communicator of another device: %w", kernels.ErrInvalid)
 	}
-	var copies [][]uint32
+	var copies []matrix
 	for _, v := range op.Views {
-		copies = append(copies, slices.Clone(d.words(v)))
+		copies = append(copies, d.flat(v).clone())
 	}
 	g := c.group
 	g.mu.Lock()
@@ -51,25 +50,62 @@ func (d *Device) receive(op *kernels.Recv) error {
 	g.mail[from] = g.mail[from][1:]
 	fits := len(sent) == len(op.Views)
 	for i := 0; fits && i < len(sent); i++ {
-		fits = int64(len(sent[i])) == op.Views[i].Len()
+		fits = int64(sent[i].cols) == op.Views[i].Len() && sent[i].half == (op.Views[i].DType == kernels.BF16)
 	}
 	if !fits {
-		g.err = fmt.Errorf("rank %d sends %s to rank %d, which takes %s: %w", op.Peer, lengths(sent, func(w []uint32) int64 { return int64(len(w)) }),
-			c.rank, lengths(op.Views, kernels.View.Len), kernels.ErrComm)
+		var wanted []matrix
+		for _, v := range op.Views {
+			wanted = append(wanted, d.flat(v))
+		}
+		g.err = fmt.Errorf("rank %d sends %s to rank %d, which takes %s: %w", op.Peer, shapes(sent),
+			c.rank, shapes(wanted), kernels.ErrComm)
 		g.cond.Broadcast()
 		return g.err
 	}
 	for i, v := range op.Views {
-		copy(d.words(v), sent[i])
+		d.flat(v).take(sent[i])
 	}
 	return nil
 }
 
-// lengths is "views of [3 4] elements".
-func lengths[T any](list []T, length func(T) int64) string {
-	var n []int64
-	for _, x := range list {
-		n = append(n, length(x))
+// shapes is "views of [3 4 bf16] elements".
+func shapes(list []matrix) string {
+	var n []string
+	for _, m := range list {
+		n = append(n, m.count())
 	}
 	return fmt.Sprintf("views of %v elements", n)
+}
+
+// count is a row's number of elements, with the type where that is not the usual one.
+func (m matrix) count() string {
+	if m.half {
+		return fmt.Sprintf("%d bf16", m.cols)
+	}
+	return fmt.Sprint(m.cols)
+}
+
+// clone is a copy of a row.
+func (m matrix) clone() matrix {
+	out := matrix{w: make([]uint32, m.cols), rows: 1, cols: m.cols, ld: m.cols, half: m.half}
+	out.take(m)
+	return out
+}
+
+// take copies a row of the same type.
+func (m matrix) take(from matrix) {
+	for i := range m.cols {
+		m.setBits(0, i, from.bits(0, i))
+	}
+}
+
+// span is the elements [lo, hi) of a row.
+func (m matrix) span(lo, hi int) matrix {
+	m.cols = hi - lo
+	if m.half {
+		m.first += lo
+	} else {
+		m.w = m.w[lo:]
+	}
+	return m
 }

@@ -18,20 +18,20 @@ func (d *Device) runVariant(op kernels.Op) error {
 		d.crossBwd(o)
 	case *kernels.Scatter:
 		each(d.mat(o.Out), func(int, int) float64 { return 0 })
-		values, index, out := d.mat(o.Values), d.mat(o.Index), d.words(o.Out)
+		values, index, out := d.mat(o.Values), d.mat(o.Index), d.flat(o.Out)
 		for i := range index.cols {
 			if at := index.id(0, i); at >= 0 {
-				out[at] = values.w[i]
+				out.setBits(0, at, values.bits(0, i))
 			}
 		}
 	case *kernels.Pick:
-		x, index, out := d.words(o.X), d.mat(o.Index), d.mat(o.Out)
+		x, index, out := d.flat(o.X), d.mat(o.Index), d.mat(o.Out)
 		each(out, func(_, i int) float64 {
 			at := index.id(0, i)
 			if at < 0 {
 				return 0
 			}
-			v := float64(math.Float32frombits(x[at]))
+			v := x.at(0, at)
 			if o.Beta != 0 {
 				v += float64(o.Beta) * out.at(0, i)
 			}
@@ -68,7 +68,7 @@ func gateOf(gate matrix, c int) float64 {
 func (d *Device) crossBwd(o *kernels.CrossBwd) {
 	dh, carry, prev, gate, dgate := d.mat(o.DH), d.mat(o.Carry), d.mat(o.Prev), d.mat(o.Gate), d.mat(o.DGate)
 	each(dgate, func(_, c int) float64 {
-		return dgate.at(0, c) + sumRow(dh.rows, func(r int) float64 { return dh.at(r, c) * act(o.Silu, prev.at(r, c)) })
+		return dgate.at(0, c) + d.sum(dh.rows, func(r int) float64 { return dh.at(r, c) * act(o.Silu, prev.at(r, c)) })
 	})
 	for r := range dh.rows {
 		for c := range dh.cols {

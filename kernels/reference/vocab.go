@@ -37,7 +37,7 @@ func (d *Device) runVocab(op kernels.Op) error {
 	case *kernels.XentSum:
 		x, top, tgt := d.mat(o.Logits), d.mat(o.Max), d.mat(o.Targets)
 		each(d.mat(o.Sum), func(r, _ int) float64 {
-			return sumRow(x.cols, func(c int) float64 { return math.Exp(x.at(r, c) - top.at(r, 0)) })
+			return d.sum(x.cols, func(c int) float64 { return math.Exp(x.at(r, c) - top.at(r, 0)) })
 		})
 		each(d.mat(o.Target), func(r, _ int) float64 {
 			if i := tgt.id(r, 0) - o.First; i >= 0 && i < x.cols {
@@ -56,7 +56,7 @@ func (d *Device) runVocab(op kernels.Op) error {
 func (d *Device) xentLoss(o *kernels.XentLoss) {
 	x, top, tgt := d.mat(o.Logits), d.mat(o.Max), d.mat(o.Targets)
 	sum, target, loss := d.mat(o.Sum), d.mat(o.Target), d.mat(o.Loss)
-	total := sumRow(x.rows, func(r int) float64 { return math.Log(sum.at(r, 0)) - target.at(r, 0) })
+	total := d.sum(x.rows, func(r int) float64 { return math.Log(sum.at(r, 0)) - target.at(r, 0) })
 	loss.set(0, 0, loss.at(0, 0)+float64(o.Scale)*total)
 	each(d.mat(o.DLogits), func(r, c int) float64 {
 		p := math.Exp(x.at(r, c)-top.at(r, 0)) / sum.at(r, 0)
@@ -71,8 +71,8 @@ func (d *Device) runOptim(op kernels.Op) error {
 	switch o := op.(type) {
 	case *kernels.SumSq:
 		x, out := d.mat(o.X), d.mat(o.Out)
-		s := sumRow(x.rows, func(r int) float64 {
-			return sumRow(x.cols, func(c int) float64 { return x.at(r, c) * x.at(r, c) })
+		s := d.sum(x.rows, func(r int) float64 {
+			return d.sum(x.cols, func(c int) float64 { return x.at(r, c) * x.at(r, c) })
 		})
 		out.set(0, 0, out.at(0, 0)+s)
 	case *kernels.ClipScale:
@@ -89,7 +89,7 @@ func (d *Device) runOptim(op kernels.Op) error {
 	case *kernels.AdamW:
 		d.adamw(o)
 	case *kernels.FindNonFinite:
-		x := d.words(o.At)
+		x := d.mat(o.At).w
 		x[0], x[1] = 0xFFFFFFFF, 0xFFFFFFFF
 		m := d.mat(o.X)
 		for i := range m.rows * m.cols {

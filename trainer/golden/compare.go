@@ -32,10 +32,10 @@ func (c Case) compare(ranks []outcome, m *comparison) {
 	for _, name := range slices.Sorted(maps.Keys(c.Expected.ParamFinal)) {
 		want := c.Expected.ParamFinal[name]
 		if linear, ok := strings.CutSuffix(name, ".effective"); ok {
-			m.note(&r.FinalMaxRelError, math.Abs(c.effective(ranks, linear)-want)/want, FinalTolerance, "final norm of the product of %s", linear)
+			m.note(&r.FinalMaxRelError, math.Abs(norm(c.product(ranks, linear, finals))-want)/want, FinalTolerance, "final norm of the product of %s", linear)
 			continue
 		}
-		for _, w := range whole(ranks, name, func(o outcome) map[string]shard { return o.final }) {
+		for _, w := range whole(ranks, name, finals) {
 			if w == nil {
 				m.note(&r.FinalMaxRelError, math.Inf(1), FinalTolerance, "final %s is missing", name)
 			} else if !c.zero(name) { // AdamW turns the rounding of a zero gradient into steps
@@ -45,12 +45,13 @@ func (c Case) compare(ranks []outcome, m *comparison) {
 	}
 }
 
-// effective is the norm of what a pair of factors stands for, with a frozen matrix that is beside them. NaN: a part is missing.
-func (c Case) effective(ranks []outcome, linear string) float64 {
-	of := func(o outcome) map[string]shard { return o.final }
+func finals(o outcome) map[string]shard { return o.final }
+
+// product is what a pair of factors stands for, with a frozen matrix that is beside them. NaN: a part is missing.
+func (c Case) product(ranks []outcome, linear string, of func(outcome) map[string]shard) []float64 {
 	a, b := whole(ranks, linear+".A", of)[0], whole(ranks, linear+".B", of)[0]
 	if a == nil || b == nil {
-		return math.NaN()
+		return []float64{math.NaN()}
 	}
 	r, scale := c.Config.Rank, 1.0
 	in, out := len(a)/r, len(b)/r
@@ -58,7 +59,7 @@ func (c Case) effective(ranks []outcome, linear string) float64 {
 	if c.Config.Variant == string(experiment.ReLoRA) {
 		scale = c.Config.Alpha / float64(r)
 		if w = whole(ranks, linear+".weight", of)[0]; w == nil {
-			return math.NaN()
+			return []float64{math.NaN()}
 		}
 	}
 	for i := range out {
@@ -68,7 +69,7 @@ func (c Case) effective(ranks []outcome, linear string) float64 {
 			}
 		}
 	}
-	return norm(w)
+	return w
 }
 
 // zero reports whether the reference gradient of a tensor is zero.

@@ -36,12 +36,21 @@ func (m *mistaken) edit(v kernels.View, f func([]float32)) error {
 		return err
 	}
 	x := make([]float32, v.Len())
+	half := v.DType == kernels.BF16
 	for i := range x {
-		x[i] = math.Float32frombits(binary.NativeEndian.Uint32(h.Bytes[4*i:]))
+		if half {
+			x[i] = kernels.FromBF16(binary.NativeEndian.Uint16(h.Bytes[2*i:]))
+		} else {
+			x[i] = math.Float32frombits(binary.NativeEndian.Uint32(h.Bytes[4*i:]))
+		}
 	}
 	f(x)
 	for i := range x {
-		binary.NativeEndian.PutUint32(h.Bytes[4*i:], math.Float32bits(x[i]))
+		if half {
+			binary.NativeEndian.PutUint16(h.Bytes[2*i:], kernels.ToBF16(x[i]))
+		} else {
+			binary.NativeEndian.PutUint32(h.Bytes[4*i:], math.Float32bits(x[i]))
+		}
 	}
 	return m.Device.Do(kernels.Call{}, &kernels.Upload{Src: h, Dst: v})
 }
@@ -103,7 +112,7 @@ func noDot(m *mistaken, call kernels.Call, op kernels.Op) (kernels.Op, error) {
 func countTwice(_ *mistaken, _ kernels.Call, op kernels.Op) (kernels.Op, error) {
 	if o, ok := op.(*kernels.SumSq); ok && o.X.Offset > 0 {
 		x := o.X
-		x.Cols += int(x.Offset / 4)
+		x.Cols += int(x.Offset / x.DType.Bytes())
 		x.LD, x.Offset = x.Cols, 0
 		return &kernels.SumSq{X: x, Out: o.Out}, nil
 	}
@@ -188,9 +197,9 @@ func TestMistakes(t *testing.T) {
 		"no weight decay":                {noDecay, "full_wd05", experiment.FullRank, 1, nil, "loss"},
 		"no derivative of silu":          {noLatentSilu, "cola_1layer", experiment.Vanilla, 2, nil, "gradient"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			ranks := open(false)
-			r, err := Verify(context.Background(), byName[k.c], Options{Scheme: k.scheme, TP: k.tp, SyncNorm: k.sync, Grouped: &on, Recompute: []string{experiment.RecomputeNone},
+		inBoth(t, name, func(t *testing.T, dt kernels.DType) {
+			ranks := openWorld(false, dt == kernels.BF16)
+			r, err := Verify(context.Background(), byName[k.c], Options{Scheme: k.scheme, DType: dt, TP: k.tp, SyncNorm: k.sync, Grouped: &on, Recompute: []string{experiment.RecomputeNone},
 				Open: func(rank, n int) (kernels.Device, error) {
 					d, err := ranks(rank, n)
 					return &mistaken{Device: d, wrong: k.wrong}, err
@@ -198,10 +207,10 @@ func TestMistakes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if r.OK || !strings.Contains(strings.Join(r.Misses, "\n"), k.miss) {
+			if r.OK || dt == kernels.F32 && !strings.Contains(strings.Join(r.Misses, "\n"), k.miss) {
 				t.Errorf("not found: %+v", r)
 			}
-			t.Logf("loss %.1e gradient %.1e final %.1e", r.LossMaxAbsError, r.GradientMaxRelError, r.FinalMaxRelError)
+			report(t, r)
 		})
 	}
 }

@@ -52,7 +52,7 @@ func crossesBefore(m *mistaken, call kernels.Call, op kernels.Op) (kernels.Op, e
 	if err != nil {
 		return nil, err
 	}
-	ones := kernels.Matrix(b, 0, o.U.Rows, o.U.Cols, kernels.F32)
+	ones := kernels.Matrix(b, 0, o.U.Rows, o.U.Cols, o.U.DType)
 	if err := m.Device.Do(call, &kernels.Fill{X: ones, Value: 1}); err != nil {
 		return nil, err
 	}
@@ -70,6 +70,35 @@ func decayInGradient(m *mistaken, call kernels.Call, op kernels.Op) (kernels.Op,
 	return &c, m.Device.Do(call, &kernels.Axpby{A: 1, B: o.WeightDecay, X: o.Grad, Y: o.Param, Out: o.Grad})
 }
 
+// deliberate are the mistakes that the reference's own check of the cases lists.
+var deliberate = map[string]struct {
+	c      string
+	change func(*Case)
+	wrong  func(*mistaken, kernels.Call, kernels.Op) (kernels.Op, error)
+}{
+	"eps 1e-6 instead of 1e-5":          {"cola_base", func(c *Case) { c.Config.Eps = 1e-6 }, nil},
+	"interleaved rope":                  {"full_base", nil, interleaved},
+	"no rope":                           {"cola_base", nil, noRope},
+	"rope theta 5e5":                    {"full_base", func(c *Case) { c.Config.RopeTheta = 5e5 }, nil},
+	"cola without silu":                 {"cola_base", func(c *Case) { c.Config.Variant = "svd" }, nil},
+	"cola drops the MLP's silu":         {"cola_base", func(c *Case) { c.Config.OnlyLRAct = true }, nil},
+	"cola keeps the MLP's silu":         {"cola_only_lr_act", func(c *Case) { c.Config.OnlyLRAct = false }, nil},
+	"lax without crossing":              {"lax_identity", nil, noCrossing},
+	"lax adds crossed latents up":       {"lax_identity", nil, crossingsAddUp},
+	"lax crosses before the activation": {"lax_vector_cola", nil, crossesBefore},
+	"beta2 0.999":                       {"cola_base", func(c *Case) { c.Optimizer.Beta2 = 0.999 }, nil},
+	"weight decay 0.05 not 0.1":         {"cola_base", func(c *Case) { c.Optimizer.WeightDecay = 0.05 }, nil},
+	"decay in the gradient":             {"full_wd05", nil, decayInGradient},
+	"no clipping":                       {"cola_clip", func(c *Case) { c.Optimizer.GradClip = 0 }, nil},
+	"loro never exact":                  {"loro_base", func(c *Case) { c.Optimizer.LoroFreq = 99 }, nil},
+	"loro without refresh":              {"loro_base", func(c *Case) { c.Optimizer.RefreshFreq = 99 }, nil},
+	"loro eps 1e-8":                     {"loro_base", func(c *Case) { c.Optimizer.Eps = 1e-8 }, nil},
+	"relora alpha 16":                   {"relora_base", func(c *Case) { c.Config.Alpha = 16 }, nil},
+	"relora clears the step counter":    {"relora_base", func(c *Case) { c.Optimizer.KeepStep = false }, nil},
+	"relora never merges":               {"relora_base", func(c *Case) { c.Optimizer.ReloraFreq = 99 }, nil},
+	"sltrain without scale":             {"sltrain_base", func(c *Case) { c.Config.Alpha = 16 }, nil},
+}
+
 // TestDeliberateMistakes plants every mistake that the reference's own check of the cases lists: the loss must
 // miss by 1e-4 or more, ten times the tolerance.
 func TestDeliberateMistakes(t *testing.T) {
@@ -77,44 +106,18 @@ func TestDeliberateMistakes(t *testing.T) {
 		t.Skip("minutes under the race detector: the cpu device's cases stand for it in a short run")
 	}
 	cases := named(t)
-	for name, k := range map[string]struct {
-		c      string
-		change func(*Case)
-		wrong  func(*mistaken, kernels.Call, kernels.Op) (kernels.Op, error)
-	}{
-		"eps 1e-6 instead of 1e-5":          {"cola_base", func(c *Case) { c.Config.Eps = 1e-6 }, nil},
-		"interleaved rope":                  {"full_base", nil, interleaved},
-		"no rope":                           {"cola_base", nil, noRope},
-		"rope theta 5e5":                    {"full_base", func(c *Case) { c.Config.RopeTheta = 5e5 }, nil},
-		"cola without silu":                 {"cola_base", func(c *Case) { c.Config.Variant = "svd" }, nil},
-		"cola drops the MLP's silu":         {"cola_base", func(c *Case) { c.Config.OnlyLRAct = true }, nil},
-		"cola keeps the MLP's silu":         {"cola_only_lr_act", func(c *Case) { c.Config.OnlyLRAct = false }, nil},
-		"lax without crossing":              {"lax_identity", nil, noCrossing},
-		"lax adds crossed latents up":       {"lax_identity", nil, crossingsAddUp},
-		"lax crosses before the activation": {"lax_vector_cola", nil, crossesBefore},
-		"beta2 0.999":                       {"cola_base", func(c *Case) { c.Optimizer.Beta2 = 0.999 }, nil},
-		"weight decay 0.05 not 0.1":         {"cola_base", func(c *Case) { c.Optimizer.WeightDecay = 0.05 }, nil},
-		"decay in the gradient":             {"full_wd05", nil, decayInGradient},
-		"no clipping":                       {"cola_clip", func(c *Case) { c.Optimizer.GradClip = 0 }, nil},
-		"loro never exact":                  {"loro_base", func(c *Case) { c.Optimizer.LoroFreq = 99 }, nil},
-		"loro without refresh":              {"loro_base", func(c *Case) { c.Optimizer.RefreshFreq = 99 }, nil},
-		"loro eps 1e-8":                     {"loro_base", func(c *Case) { c.Optimizer.Eps = 1e-8 }, nil},
-		"relora alpha 16":                   {"relora_base", func(c *Case) { c.Config.Alpha = 16 }, nil},
-		"relora clears the step counter":    {"relora_base", func(c *Case) { c.Optimizer.KeepStep = false }, nil},
-		"relora never merges":               {"relora_base", func(c *Case) { c.Optimizer.ReloraFreq = 99 }, nil},
-		"sltrain without scale":             {"sltrain_base", func(c *Case) { c.Config.Alpha = 16 }, nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			c := cases[k.c]
+	for name, k := range deliberate {
+		inBoth(t, name, func(t *testing.T, dt kernels.DType) {
+			c, standard := cases[k.c], cases[k.c]
 			if k.change != nil {
 				k.change(&c)
 			}
 			grouped := k.c != "full_base" // queries and keys of full, grouped, lie side by side; a mistake edits one by one
-			r := plant(t, c, Options{Grouped: &grouped}, k.wrong)
-			if r.OK || r.LossMaxAbsError < 1e-4 {
+			r := plant(t, c, Options{DType: dt, standard: &standard, Grouped: &grouped}, k.wrong)
+			if r.OK || dt == kernels.F32 && r.LossMaxAbsError < 1e-4 {
 				t.Errorf("not found: %+v", r)
 			}
-			t.Logf("loss %.1e gradient %.1e final %.1e", r.LossMaxAbsError, r.GradientMaxRelError, r.FinalMaxRelError)
+			report(t, r)
 		})
 	}
 }
@@ -186,14 +189,32 @@ func TestParallelMistakes(t *testing.T) {
 				return op.Class() == kernels.Communication && strings.HasPrefix(c.Label.Chunk, "again.")
 			})},
 	} {
-		t.Run(name, func(t *testing.T) {
-			r := plant(t, cases[k.c], k.o, k.wrong)
-			if r.OK || !strings.Contains(strings.Join(r.Misses, "\n"), k.miss) {
+		inBoth(t, name, func(t *testing.T, dt kernels.DType) {
+			o := k.o
+			o.DType = dt
+			r := plant(t, cases[k.c], o, k.wrong)
+			if r.OK || dt == kernels.F32 && !strings.Contains(strings.Join(r.Misses, "\n"), k.miss) {
 				t.Errorf("not found: %+v", r)
 			}
-			t.Logf("loss %.1e gradient %.1e final %.1e", r.LossMaxAbsError, r.GradientMaxRelError, r.FinalMaxRelError)
+			report(t, r)
 		})
 	}
+}
+
+// inBoth runs a test in F32 and in BF16.
+func inBoth(t *testing.T, name string, f func(t *testing.T, dt kernels.DType)) {
+	for _, dt := range []kernels.DType{kernels.F32, kernels.BF16} {
+		t.Run(name+"/"+dt.String(), func(t *testing.T) {
+			t.Parallel()
+			f(t, dt)
+		})
+	}
+}
+
+func report(t *testing.T, r Report) {
+	t.Helper()
+	t.Logf("loss %.1e gradient %.1e, median %.1e, change %.1e, median %.1e, moments %.1e", r.LossMaxAbsError, r.GradientMaxRelError, r.GradientMedianRelError,
+		r.FinalMaxRelError, r.FinalMedianRelError, r.MomentMaxRelError)
 }
 
 func named(t *testing.T) map[string]Case {
@@ -213,7 +234,7 @@ func named(t *testing.T) map[string]Case {
 func plant(t *testing.T, c Case, o Options, wrong func(*mistaken, kernels.Call, kernels.Op) (kernels.Op, error)) Report {
 	t.Helper()
 	off, on := false, true
-	ranks := open(false)
+	ranks := openWorld(false, o.DType == kernels.BF16)
 	o.SyncNorm = &off
 	if o.Grouped == nil {
 		o.Grouped = &on

@@ -15,8 +15,8 @@ import (
 	"boost-tui/trainer/mesh"
 )
 
-// run trains the case; the ranks live in this process.
-func (c Case) run(ctx context.Context, o Options, w way, r *Report) (out []outcome, err error) {
+// run trains the case; the ranks live in this process. Where others lead, they follow those step by step.
+func (c Case) run(ctx context.Context, o Options, w way, r *Report, leaders []outcome) (out []outcome, err error) {
 	m := mesh.Mesh{TP: o.TP, DP: o.DP, PP: o.PP}
 	var devices []kernels.Device
 	defer func() {
@@ -41,7 +41,11 @@ func (c Case) run(ctx context.Context, o Options, w way, r *Report) (out []outco
 	for rank, d := range devices {
 		ranks.Go(func() error {
 			var err error
-			if out[rank], err = c.rank(ctx, d, m, ids, rank, c.step(o, w)); err != nil {
+			var lead []stride
+			if leaders != nil {
+				lead = leaders[rank].strides
+			}
+			if out[rank], err = c.rank(ctx, d, m, ids, rank, c.step(o, w), lead); err != nil {
 				return fmt.Errorf("rank %d: %w", rank, err)
 			}
 			return nil
@@ -99,7 +103,7 @@ func enter(ctx context.Context, d kernels.Device, m mesh.Mesh, ids map[group]ker
 }
 
 // rank is the life of one rank.
-func (c Case) rank(ctx context.Context, d kernels.Device, m mesh.Mesh, ids map[group]kernels.UID, rank int, cfg step.Config) (out outcome, err error) {
+func (c Case) rank(ctx context.Context, d kernels.Device, m mesh.Mesh, ids map[group]kernels.UID, rank int, cfg step.Config, lead []stride) (out outcome, err error) {
 	groups, open, err := enter(ctx, d, m, ids, rank)
 	defer func() {
 		for _, c := range open {
@@ -122,43 +126,59 @@ func (c Case) rank(ctx context.Context, d kernels.Device, m mesh.Mesh, ids map[g
 		return out, err
 	}
 	share := func(tokens []int32) []int32 { n := len(tokens) / m.DP; return tokens[at.DP*n : (at.DP+1)*n] }
+	f := &follower{dev: d, step: s, lead: lead}
 	for i := range c.Steps {
+		if s.Mixed() {
+			if err := f.before(ctx); err != nil {
+				return out, err
+			}
+		}
 		res, err := s.Run(ctx, step.Input{Tokens: share(c.tokens[i]), LR: c.Optimizer.LR[i], Index: i + 1})
 		if err != nil {
 			return out, err
 		}
 		out.loss, out.norm = append(out.loss, res.Loss), append(out.norm, res.GradNorm)
-		if i == 0 {
-			if out.grads, err = read(ctx, s, s.Model().ReadGrad, false); err != nil {
+		if i == 0 || s.Mixed() {
+			if out.grads, err = gradients(ctx, s); err != nil {
 				return out, err
 			}
 		}
 		if err := c.redraw(ctx, s.Model(), i); err != nil {
 			return out, err
 		}
+		if s.Mixed() {
+			f.out[i].grads = out.grads
+			if err := f.after(ctx); err != nil {
+				return out, err
+			}
+		}
 	}
-	if out.final, err = read(ctx, s, s.Model().ReadWeight, true); err != nil {
+	if out.strides = f.out; s.Mixed() {
+		if err := f.end(ctx); err != nil {
+			return out, err
+		}
+	}
+	st, err := stateOf(ctx, s)
+	if err != nil {
 		return out, err
 	}
+	out.final = st.weights()
 	out.after, err = s.Evaluate(ctx, share(c.tokens[0]))
 	return out, err
 }
 
-// read reads every parameter's weight or gradient; frozen ones have none. Gradients are complete where the rank steps them.
-func read(ctx context.Context, s *step.Step, from func(context.Context, string) ([]float32, model.Param, error), weights bool) (map[string]shard, error) {
+// gradients reads every parameter's gradient; frozen ones have none. They are complete where the rank steps them.
+func gradients(ctx context.Context, s *step.Step) (map[string]shard, error) {
 	out := map[string]shard{}
 	for _, p := range s.Model().Params() {
-		if !weights && p.Grad.IsZero() {
+		if p.Grad.IsZero() {
 			continue
 		}
-		data, p, err := from(ctx, p.Name)
+		data, p, err := s.Model().ReadGrad(ctx, p.Name)
 		if err != nil {
 			return nil, err
 		}
 		out[p.Name] = shard{param: p, data: data}
-	}
-	if weights {
-		return out, nil
 	}
 	if !s.Sliced() {
 		return out, nil
@@ -192,7 +212,7 @@ func (c Case) step(o Options, w way) step.Config {
 		Model: model.Config{D: k.DModel, Layers: k.Layers, Heads: k.Heads, FF: k.DFF, Vocab: k.Vocab, RankAttn: k.Rank, RankMLP: k.Rank,
 			Eps: float32(k.Eps), Theta: float32(k.RopeTheta), Variant: experiment.Variant(k.Variant), PlainGLU: k.OnlyLRAct, Scheme: o.Scheme, SP: o.SP,
 			Gate: k.LaxGate, Base: base, Alpha: k.Alpha, Delta: k.Sparsity,
-			Batch: batch, Seq: c.Seq, Micros: micros, SyncNorm: w.sync, Grouped: w.grouped, Recompute: w.recompute},
+			DType: o.DType, Batch: batch, Seq: c.Seq, Micros: micros, SyncNorm: w.sync, Grouped: w.grouped, Recompute: w.recompute},
 		Clip: opt.GradClip, Beta1: opt.Beta1, Beta2: opt.Beta2, Eps: opt.Eps, WeightDecay: opt.WeightDecay, Zero: o.Zero,
 		Cycles: step.Cycles{Exact: opt.LoroFreq, Refresh: opt.RefreshFreq, Merge: opt.ReloraFreq, KeepStep: opt.KeepStep},
 	}

@@ -23,6 +23,7 @@ const (
 // Options say how a case is run.
 type Options struct {
 	Scheme experiment.Scheme // empty: the variant's default
+	DType  kernels.DType     // of weights and activations
 	// TP, DP and PP are the parallel degrees; 0: 1. Replicas share the case's sequences, stages its blocks.
 	TP, DP, PP int
 	Zero       int  // 1: replicas share the optimizer's work
@@ -33,12 +34,15 @@ type Options struct {
 	Recompute []string
 	// Open makes the device of a rank of n in this process. Verify closes it.
 	Open func(rank, n int) (kernels.Device, error)
+
+	standard *Case // that the reference device runs in BF16; nil: the same
 }
 
 // Report is what Verify found: the largest errors over all steps, tensors and combinations.
 type Report struct {
 	Case                string            `json:"case"`
 	Device              string            `json:"device"`
+	DType               string            `json:"dtype"`
 	Scheme              experiment.Scheme `json:"scheme"`
 	TP                  int               `json:"tp"`
 	DP                  int               `json:"dp"`
@@ -48,8 +52,12 @@ type Report struct {
 	OK                  bool              `json:"ok"`
 	LossMaxAbsError     float64           `json:"loss_max_abs_error"`
 	GradientMaxRelError float64           `json:"gradient_max_rel_error"`
-	FinalMaxRelError    float64           `json:"final_max_rel_error"`
-	Misses              []string          `json:"misses,omitempty"` // what did not hold, at most a few
+	FinalMaxRelError    float64           `json:"final_max_rel_error"` // in BF16 of a step's change
+	// In BF16, the medians over tensors and steps of the gradients' and of the changes' errors, and the largest error of the moments.
+	GradientMedianRelError float64  `json:"gradient_median_rel_error,omitempty"`
+	FinalMedianRelError    float64  `json:"final_median_rel_error,omitempty"`
+	MomentMaxRelError      float64  `json:"moment_max_rel_error,omitempty"`
+	Misses                 []string `json:"misses,omitempty"` // what did not hold, at most a few
 }
 
 // missesMax is how many misses a report names.
@@ -65,16 +73,39 @@ func Verify(ctx context.Context, c Case, o Options) (Report, error) {
 	if err := c.Fits(o); err != nil {
 		return Report{}, err
 	}
-	r := &Report{Case: c.Name, Scheme: o.Scheme, TP: o.TP, DP: o.DP, PP: o.PP, Zero: o.Zero, SP: o.SP}
+	r := &Report{Case: c.Name, DType: o.DType.String(), Scheme: o.Scheme, TP: o.TP, DP: o.DP, PP: o.PP, Zero: o.Zero, SP: o.SP}
 	for _, w := range c.ways(o) {
-		ranks, err := c.run(ctx, o, w, r)
-		if err != nil {
+		if err := c.verify(ctx, o, w, r); err != nil {
 			return *r, fmt.Errorf("verify %s, %s tp %d dp %d pp %d, %s: %w", c.Name, o.Scheme, o.TP, o.DP, o.PP, w, err)
 		}
-		c.compare(ranks, &comparison{report: r, where: w.String()})
 	}
 	r.OK = len(r.Misses) == 0
 	return *r, nil
+}
+
+// verify runs one combination and compares: in F32 with the case, in BF16 with the same on the reference device.
+func (c Case) verify(ctx context.Context, o Options, w way, r *Report) error {
+	m := &comparison{report: r, where: w.String()}
+	if o.DType == kernels.F32 {
+		ranks, err := c.run(ctx, o, w, r, nil)
+		if err == nil {
+			c.compare(ranks, m)
+		}
+		return err
+	}
+	standard := c
+	if o.standard != nil {
+		standard = *o.standard
+	}
+	leaders, err := standard.lead(ctx, o, w)
+	if err != nil {
+		return fmt.Errorf("on the reference device: %w", err)
+	}
+	ranks, err := c.run(ctx, o, w, r, leaders)
+	if err == nil {
+		c.compareStrides(ranks, leaders, m)
+	}
+	return err
 }
 
 // way is one combination of what does not change the numbers.
@@ -126,7 +157,8 @@ type outcome struct {
 	at           mesh.Coordinate
 	loss, norm   []float64
 	after        float64
-	grads, final map[string]shard
+	grads, final map[string]shard // grads of the first step
+	strides      []stride         // in BF16
 }
 
 // shard is a rank's part of a tensor.

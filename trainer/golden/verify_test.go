@@ -14,10 +14,15 @@ import (
 
 // open makes reference ranks of one world.
 func open(deferred bool) func(rank, n int) (kernels.Device, error) {
+	return openWorld(deferred, false)
+}
+
+// openWorld makes them of such a world, a new one for every first rank.
+func openWorld(deferred, coarse bool) func(rank, n int) (kernels.Device, error) {
 	var w *reference.World
 	return func(rank, n int) (kernels.Device, error) {
 		if rank == 0 {
-			w = &reference.World{Deferred: deferred}
+			w = &reference.World{Deferred: deferred, Coarse: coarse}
 		}
 		return reference.New(w, rank), nil
 	}

@@ -3,14 +3,12 @@ package preflight
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
 	"boost-tui/experiment"
-	"boost-tui/kernels"
-	"boost-tui/kernels/cpu"
 	"boost-tui/runner/protocol"
+	"boost-tui/trainer/devices"
 	"boost-tui/trainer/golden"
 )
 
@@ -40,13 +38,12 @@ func (p *probe) cases(ctx context.Context) error {
 		}
 		o := k.o
 		o.SyncNorm, o.Grouped, o.Recompute = &no, &yes, []string{experiment.RecomputeNone}
-		segment, err := cpu.NewSegment()
-		if err != nil {
-			return err
+		kind := p.Spec.Experiment.Step.Device
+		if kind == experiment.DeviceCUDA {
+			o.TP = 1 // the other GPUs are the other ranks'
 		}
-		o.Open = ranksIn(segment)
+		o.Open = devices.InProcess(ctx, kind, p.Log)
 		r, err := golden.Verify(ctx, all[at], o)
-		_ = segment.Close() // the devices had duplicates
 		if err != nil {
 			return err
 		}
@@ -57,11 +54,4 @@ func (p *probe) cases(ctx context.Context) error {
 		p.found.Node.Cases = append(p.found.Node.Cases, c)
 	}
 	return nil
-}
-
-// ranksIn opens cpu devices of ranks in this process.
-func ranksIn(segment *os.File) func(rank, n int) (kernels.Device, error) {
-	return func(rank, n int) (kernels.Device, error) {
-		return cpu.Open(cpu.Options{Segment: segment, World: n, Rank: rank, Threads: 1})
-	}
 }

@@ -6,14 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
+	"boost-tui/experiment"
 	"boost-tui/kernels"
 	"boost-tui/runner/protocol"
 )
 
 const (
-	side        = 512 // of the matrices whose product is timed
 	windows     = 5
 	windowNanos = 80 * time.Millisecond
 	// perSize is how long messages of one size may take.
@@ -21,6 +22,18 @@ const (
 	mostTimes = 40
 	fewTimes  = 3
 )
+
+// sideOf is the side of the matrices whose product is timed: on a GPU a small one would time how fast it is asked, on an emulated one
+// a large one takes seconds.
+func sideOf(device string) int {
+	switch device {
+	case experiment.DeviceCUDA:
+		return 4096
+	case experiment.DeviceEmu:
+		return 96
+	}
+	return 512
+}
 
 // sizes of the vectors of an all-reduce: what a small, a usual and a large message of a step are.
 var sizes = []int64{64 << 10, 1 << 20, 16 << 20}
@@ -33,8 +46,10 @@ func (p *probe) open(context.Context) (err error) {
 	}
 	info := p.dev.Info()
 	p.found.Node.CPU = info.Name
-	if len(info.Libraries) > 0 {
-		p.found.Node.BLAS = info.Libraries[0]
+	for i, l := range info.Libraries {
+		if i == 0 || strings.Contains(l, "cuBLAS") { // a device names others beside it
+			p.found.Node.BLAS = l
+		}
 	}
 	return nil
 }
@@ -48,7 +63,8 @@ func (p *probe) products(ctx context.Context) error {
 	if p.dev == nil {
 		return errNoDevice
 	}
-	const bytes = side * side * 4
+	side := sideOf(p.Spec.Experiment.Step.Device)
+	bytes := int64(side) * int64(side) * 4
 	buf, err := p.dev.Alloc("preflight.products", 3*bytes, false)
 	if err != nil {
 		return err

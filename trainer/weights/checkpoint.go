@@ -35,7 +35,8 @@ func (c *Checkpoint) Read(name string) ([]float32, error) {
 	if err != nil {
 		return nil, err
 	}
-	return floats("F32", data)
+	t, _ := c.Tensor(name)
+	return floats(t.DType, data)
 }
 
 // bytes is a whole tensor.

@@ -1,7 +1,7 @@
 /* boost_backend.h - the one boundary between Go and device code.
  *
- * A backend is a function table. The cpu backend is compiled into the Go binary by cgo; a later CUDA
- * backend is a library opened at run time and asked for the same table. No CUDA, BLAS or NCCL type is visible here.
+ * A backend is a function table. The cpu backend is compiled into the Go binary by cgo; the CUDA backend, and the same
+ * sources in the emulator, are libraries opened at run time and asked for the same table. No CUDA, BLAS or NCCL type is visible here.
  *
  * Conventions
  *  - Every call returns bt_status; 0 is success. The text of the last failure of a context is read with
@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define BT_ABI 3
+#define BT_ABI 4
 #define BT_ERRLEN 512 /* of the texts of errors */
 typedef int32_t bt_status;
 enum {
@@ -33,6 +33,8 @@ enum {
   BT_ENOTREADY = 6,
   BT_EUNSUPPORTED = 7
 };
+/* Element types, as kernels.DType. */
+enum { BT_F32 = 0, BT_BF16 = 1, BT_F16 = 2, BT_I32 = 3, BT_U8 = 4 };
 typedef uint64_t bt_ptr;
 typedef struct bt_ctx bt_ctx;
 typedef struct bt_stream bt_stream;
@@ -77,6 +79,7 @@ enum {
   BT_PICK,            /* X Index Out; rows 1, cols the number of values; i: elements of X; f: beta */
   BT_DRAW,            /* X; i: key row col width; f: bound */
   BT_ADAM,            /* Param M V Grad Scale Out; rows 1, cols the length; f: rate decay beta1 beta2 eps */
+  BT_CONVERT,         /* X Out: of another type each */
   BT_KINDS
 };
 
@@ -92,15 +95,16 @@ typedef struct {
   int64_t rows, cols, i[8];
   double f[6];
   bt_mat m[10];
+  uint8_t t[10]; /* the type of each matrix's elements */
 } bt_op;
 
 /* A message: a group call of parts that travel together, or a transfer, all of whose parts are sends to one member (src)
- * or receives from one (dst), named by root. Counts are in fp32 elements of src, of a receive of dst. */
+ * or receives from one (dst), named by root. Counts are in elements of src, of a receive of dst. */
 enum { BT_ALLREDUCE = 0, BT_ALLGATHER = 1, BT_REDUCESCATTER = 2, BT_BCAST = 3, BT_SEND = 4, BT_RECV = 5 };
 enum { BT_SUM = 0, BT_MAX = 1 };
 enum { BT_MAX_PARTS = 32, BT_LABEL = 64 };
 typedef struct {
-  int32_t kind, reduce, root, pad;
+  int32_t kind, reduce, root, type;
   uint64_t n;
   bt_ptr src, dst;
 } bt_part;
@@ -139,7 +143,26 @@ typedef struct {
   int32_t world, rank; /* of the segment */
   int32_t spin;        /* pauses before a waiting thread sleeps */
   char isa[16];        /* "" the best one, "base", "avx2", "avx512" */
+  int32_t stall_ms;    /* a message whose peers have not come for so long fails; 0: never */
+  char mode[64];       /* of the emulator: "", or words like "random=7 lazy" */
+  char cublaslt[1024], nccl[1024]; /* paths of libraries; "": the usual places */
 } bt_options;
+
+/* What a device is, after open. text holds lines "what<TAB>value": libraries with version and path, driver, compute capability. */
+typedef struct {
+  uint32_t size;
+  int32_t multiprocessors;
+  uint64_t memory_total, memory_free;
+  char name[128];
+  char text[4096];
+} bt_info;
+/* What there is on this machine, without opening anything for long. text holds lines "what<TAB>value<TAB>state", state being
+ * "ok" or what is missing and for what. */
+typedef struct {
+  uint32_t size;
+  int32_t devices;
+  char text[8192];
+} bt_probe;
 
 typedef struct bt_api {
   uint32_t abi, size;
@@ -172,6 +195,12 @@ typedef struct bt_api {
   bt_status (*comm_ready)(bt_comm *, int32_t wait_us);         /* BT_ENOTREADY until all have joined */
   bt_status (*comm_status)(bt_comm *, char *text, size_t len); /* asynchronous failure; any thread */
   bt_status (*comm_end)(bt_comm *, int32_t how);               /* finalize, or abort from any thread */
+  /* what follows may be absent (NULL) */
+  bt_status (*info)(bt_ctx *, bt_info *);
+  bt_status (*probe)(const bt_options *, bt_probe *);
+  void (*range)(bt_ctx *, const char *name); /* a named range of a profiler begins; NULL: the latest ends */
+  /* Of a BT_GEMM: from now on such products are made by algorithm which of count, 0 being the usual one. For measurements. */
+  bt_status (*algorithm)(bt_ctx *, const bt_op *, int32_t which, int32_t *count);
 } bt_api;
 
 /* The only symbol that a backend library exports. */

@@ -1,18 +1,12 @@
-package cpu
+package backend
 
 /*
 #cgo nocallback t_error
-#include "api.h"
+#include "table.h"
 */
 import "C"
 
-import (
-	"syscall"
-
-	"boost-tui/kernels"
-)
-
-func syscallErrno(e C.int) error { return syscall.Errno(e) }
+import "boost-tui/kernels"
 
 // sentinel is the error of package kernels that a status stands for.
 func sentinel(s C.bt_status) error {
@@ -37,17 +31,21 @@ func (d *Device) fail(op string, label kernels.Label, s C.bt_status) error {
 	if s == C.BT_OK {
 		return nil
 	}
-	return &kernels.Error{Backend: "cpu", Op: op, Label: label, Msg: C.GoString(C.t_error(d.api, d.ctx)), Err: sentinel(s)}
+	return &kernels.Error{Backend: d.o.Name, Op: op, Label: label, Msg: C.GoString(C.t_error(d.api, d.ctx)), Err: sentinel(s)}
 }
 
-func invalid(op string, label kernels.Label, msg string) error {
-	return &kernels.Error{Backend: "cpu", Op: op, Label: label, Msg: msg, Err: kernels.ErrInvalid}
+func (d *Device) invalid(op string, label kernels.Label, msg string) error {
+	return &kernels.Error{Backend: d.o.Name, Op: op, Label: label, Msg: msg, Err: kernels.ErrInvalid}
+}
+
+func (d *Device) unsupported(op string, label kernels.Label, msg string) error {
+	return &kernels.Error{Backend: d.o.Name, Op: op, Label: label, Msg: msg, Err: kernels.ErrUnsupported}
 }
 
 // closed is the error of any call after Close.
 func (d *Device) closed(op string) error {
 	if d.ctx == nil {
-		return &kernels.Error{Backend: "cpu", Op: op, Msg: "the device was closed", Err: kernels.ErrInvalid}
+		return d.invalid(op, kernels.Label{}, "the device was closed")
 	}
 	return nil
 }

@@ -1,117 +1,11 @@
-package cpu
+package backend
 
 /*
-#cgo noescape t_launch
-#cgo nocallback t_launch
-#cgo nocallback t_stream_issued
-#cgo noescape t_launch_coll
-#cgo nocallback t_launch_coll
-#include "api.h"
+#include "table.h"
 */
 import "C"
 
-import (
-	"fmt"
-	"unsafe"
-
-	"boost-tui/kernels"
-)
-
-// Do implements kernels.Device.
-func (d *Device) Do(c kernels.Call, op kernels.Op) error {
-	if err := d.closed(op.Name()); err != nil {
-		return err
-	}
-	if int(c.Stream) >= len(d.streams) {
-		return invalid(op.Name(), c.Label, fmt.Sprintf("stream %d of %d", c.Stream, len(d.streams)))
-	}
-	if err := kernels.Validate(op); err != nil {
-		return invalid(op.Name(), c.Label, err.Error())
-	}
-	switch e := op.(type) {
-	case *kernels.Upload:
-		return d.transfer(c, e.Src, e.Offset, e.Dst, true)
-	case *kernels.Download:
-		return d.transfer(c, e.Dst, e.Offset, e.Src, false)
-	case kernels.Message:
-		return d.message(c, e)
-	case *kernels.Gemm:
-		if e.A.DType != kernels.F32 || e.D.DType != kernels.F32 {
-			return &kernels.Error{Backend: "cpu", Op: "gemm", Label: c.Label, Msg: "computes in fp32 only", Err: kernels.ErrUnsupported}
-		}
-		if d.blas.gonum && c.Stream == kernels.ComputeStream {
-			gonumGemm(e)
-			return nil
-		}
-		d.gemm(e)
-	case *kernels.LowRankStep:
-		return d.lowRankStep(c, e)
-	default:
-		if !d.block(op) && !d.rest(op) && !d.variant(op) {
-			return &kernels.Error{Backend: "cpu", Op: op.Name(), Label: c.Label, Err: kernels.ErrUnsupported}
-		}
-	}
-	return d.launch(c, op.Name())
-}
-
-// begin empties the operation under construction.
-func (d *Device) begin(kind C.uint32_t, rows, cols int) *C.bt_op {
-	d.op = C.bt_op{rows: C.int64_t(rows), cols: C.int64_t(cols)}
-	d.op.h.size, d.op.h.kind = C.uint32_t(unsafe.Sizeof(d.op)), kind
-	return &d.op
-}
-
-// over is begin with the shape of a view and the matrices in the order of boost_backend.h.
-func (d *Device) over(kind C.uint32_t, shape *kernels.View, mats ...*kernels.View) *C.bt_op {
-	o := d.begin(kind, shape.Rows, shape.Cols)
-	for i, v := range mats {
-		if v.Buf != nil {
-			o.m[i].p, o.m[i].ld = C.bt_ptr(v.Ptr()), C.int64_t(v.LD)
-		}
-	}
-	return o
-}
-
-// launch hands the operation under construction to its stream.
-func (d *Device) launch(c kernels.Call, name string) error {
-	s := d.streams[c.Stream]
-	if c.Stream != kernels.ComputeStream {
-		d.remember(s, c, name)
-	}
-	if r := C.t_launch(d.api, d.ctx, s.c, &d.op); r != 0 {
-		return d.launchFailed(c, name, r)
-	}
-	return nil
-}
-
-func (d *Device) launchFailed(c kernels.Call, name string, r C.bt_status) error {
-	if c.Stream != kernels.ComputeStream {
-		return d.failed(name, r)
-	}
-	return d.fail(name, c.Label, r)
-}
-
-// remember keeps the label of the operation that is about to be queued.
-func (d *Device) remember(s *stream, c kernels.Call, name string) {
-	ticket := uint64(C.t_stream_issued(d.api, s.c)) + 1
-	l := &s.labels[ticket%labelRing]
-	l.ticket, l.op, l.label = ticket, name, c.Label
-}
-
-func flag(b bool) C.int64_t {
-	if b {
-		return 1
-	}
-	return 0
-}
-
-func (d *Device) gemm(e *kernels.Gemm) {
-	_, _, k := e.Dims()
-	o := d.over(C.BT_GEMM, &e.D, &e.A, &e.B, &e.C, &e.D)
-	o.i = [8]C.int64_t{C.int64_t(k), C.int64_t(e.Count()), flag(e.TransA), flag(e.TransB),
-		C.int64_t(e.StrideA), C.int64_t(e.StrideB), C.int64_t(e.StrideC), C.int64_t(e.StrideD)}
-	o.f[0], o.f[1] = C.double(e.Alpha), C.double(e.Beta)
-}
+import "boost-tui/kernels"
 
 // block encodes the operations of a decoder block.
 func (d *Device) block(op kernels.Op) bool {
@@ -158,6 +52,9 @@ func (d *Device) rest(op kernels.Op) bool {
 		o.f[0], o.f[1] = C.double(e.A), C.double(e.B)
 	case *kernels.Copy:
 		d.over(C.BT_COPY, &e.Dst, &e.Src, &e.Dst).i[0] = C.int64_t(e.Dst.DType.Bytes())
+		d.narrow = false // bytes are bytes
+	case *kernels.Convert:
+		d.over(C.BT_CONVERT, &e.Out, &e.X, &e.Out)
 	case *kernels.Fill:
 		d.over(C.BT_FILL, &e.X, &e.X).f[0] = C.double(e.Value)
 	case *kernels.Embed:
@@ -186,6 +83,33 @@ func (d *Device) rest(op kernels.Op) bool {
 		}
 	case *kernels.FindNonFinite:
 		d.over(C.BT_FIND_NON_FINITE, &e.X, &e.X, &e.At)
+	default:
+		return false
+	}
+	return true
+}
+
+// variant encodes the operations that only some variants need.
+func (d *Device) variant(op kernels.Op) bool {
+	switch e := op.(type) {
+	case *kernels.Cross:
+		d.over(C.BT_CROSS, &e.U, &e.U, &e.Prev, &e.Gate, &e.H).i[0] = flag(e.Silu)
+	case *kernels.CrossBwd:
+		o := d.over(C.BT_CROSS_BWD, &e.DH, &e.DH, &e.Carry, &e.Prev, &e.Gate, &e.DGate)
+		o.i[0], o.i[1] = flag(e.Silu), flag(e.Fresh)
+	case *kernels.Scatter:
+		d.over(C.BT_SCATTER, &e.Values, &e.Values, &e.Index, &e.Out).i[0] = C.int64_t(e.Out.Len())
+	case *kernels.Pick:
+		o := d.over(C.BT_PICK, &e.Out, &e.X, &e.Index, &e.Out)
+		o.i[0], o.f[0] = C.int64_t(e.X.Len()), C.double(e.Beta)
+	case *kernels.Draw:
+		o := d.over(C.BT_DRAW, &e.X, &e.X)
+		o.i = [8]C.int64_t{C.int64_t(e.Key), C.int64_t(e.Row), C.int64_t(e.Col), C.int64_t(e.Width)}
+		o.f[0] = C.double(e.Bound)
+	case *kernels.Adam:
+		flat := e.M.Flat()
+		o := d.over(C.BT_ADAM, &flat, &e.Param, &e.M, &e.V, &e.Grad, &e.Scale, &e.Out)
+		o.f = [6]C.double{C.double(e.Rate), C.double(e.Decay), C.double(e.Beta1), C.double(e.Beta2), C.double(e.Eps)}
 	default:
 		return false
 	}

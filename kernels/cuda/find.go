@@ -1,0 +1,73 @@
+package cuda
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// LibraryName is the file that `make cuda` leaves.
+const LibraryName = "libboost_cuda.so"
+
+// EnvLibrary names the variable that holds the library's path.
+const EnvLibrary = "BOOST_CUDA_LIB"
+
+// ErrNoLibrary is wrapped when there is no libboost_cuda.so in any of its places.
+var ErrNoLibrary = errors.New(LibraryName + " was not found")
+
+// Find is the path of libboost_cuda.so: $BOOST_CUDA_LIB, else the first that is there of beside the program, build/ of the
+// present folder, and the user's data folder.
+func Find() (string, error) {
+	if path := os.Getenv(EnvLibrary); path != "" {
+		path, err := filepath.Abs(path)
+		if err == nil {
+			_, err = os.Stat(path)
+		}
+		if err != nil {
+			return "", fmt.Errorf("%w: $%s is %s: %w", ErrNoLibrary, EnvLibrary, path, err)
+		}
+		return path, nil
+	}
+	places := places()
+	for _, p := range places {
+		if _, err := os.Stat(p); err == nil {
+			return p, nil
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return "", fmt.Errorf("%w: %w", ErrNoLibrary, err)
+		}
+	}
+	return "", fmt.Errorf("%w: $%s is not set, and there is none at %s; make cuda builds it, without root", ErrNoLibrary, EnvLibrary, strings.Join(places, ", "))
+}
+
+// places are where the library is looked for, the first first.
+func places() []string {
+	var list []string
+	add := func(dir string, err error, more ...string) {
+		if err != nil || dir == "" {
+			return
+		}
+		path := filepath.Join(append(append([]string{dir}, more...), LibraryName)...)
+		for _, p := range list {
+			if p == path {
+				return
+			}
+		}
+		list = append(list, path)
+	}
+	binary, err := os.Executable()
+	add(filepath.Dir(binary), err)
+	work, err := os.Getwd()
+	add(work, err, "build")
+	data := os.Getenv("XDG_DATA_HOME")
+	if !filepath.IsAbs(data) {
+		var home string
+		if home, err = os.UserHomeDir(); err == nil {
+			data = filepath.Join(home, ".local", "share")
+		}
+	}
+	add(data, err, "boost-tui")
+	return list
+}

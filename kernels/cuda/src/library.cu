@@ -1,0 +1,128 @@
+// library.cu - cuBLASLt, NCCL and the driver: which versions will do, and their functions. search.cu finds the files.
+#include "library.h"
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+
+static const bt_wanted lt_wanted = {"cuBLASLt",
+                                    {"libcublasLt.so.13", "libcublasLt.so.12", nullptr},
+                                    "BOOST_CUBLASLT",
+                                    {"CUDA_HOME", "CUDA_PATH"},
+                                    {"cu13", "cublas", nullptr},
+                                    "Install it by pip install nvidia-cublas"};
+static const bt_wanted nccl_wanted = {"NCCL",
+                                      {"libnccl.so.2", nullptr, nullptr},
+                                      "BOOST_NCCL",
+                                      {"NCCL_HOME", "CUDA_HOME"},
+                                      {"nccl", "cu13", nullptr},
+                                      "Install it by pip install nvidia-nccl-cu13"};
+enum { LT_OLDEST = 120000, NCCL_OLDEST = NCCL_CONFIG_VERSION };
+
+static std::string dotted(int major, int minor, int patch) {
+  char text[40];
+  snprintf(text, sizeof text, "%d.%d.%d", major, minor, patch);
+  return text;
+}
+
+// Numbers as 130002, and as 2803 or 21800: NCCL's scheme changed after 2.8.
+static std::string lt_version(int n) { return dotted(n / 10000, n / 100 % 100, n % 100); }
+static std::string nccl_version(int n) {
+  return n < 10000 ? dotted(n / 1000, n / 100 % 10, n % 100) : dotted(n / 10000, n / 100 % 100, n % 100);
+}
+
+static void too_old(bt_library *l, const bt_wanted *w, const std::string &oldest) {
+  l->why = std::string(w->what) + ": " + l->path + " is version " + l->version + ", too old; " + oldest + " or later is needed. " +
+           w->install;
+}
+
+static void open_lt(bt_libraries *l, const char *path) {
+  static const char *const symbols[] = {
+#define X(member, symbol, result, args) #symbol,
+      LT_FUNCTIONS(X)
+#undef X
+  };
+  bt_library *f = &l->lt_file;
+  if (!bt_library_search(&lt_wanted, path, f)) return;
+  if (!bt_library_symbols(f, &lt_wanted, symbols, reinterpret_cast<void **>(&l->lt), sizeof symbols / sizeof *symbols)) return;
+  f->number = static_cast<int>(l->lt.version());
+  f->version = lt_version(f->number);
+  if (f->number < LT_OLDEST) too_old(f, &lt_wanted, lt_version(LT_OLDEST));
+}
+
+static void open_nccl(bt_libraries *l, const char *path) {
+  static const char *const symbols[] = {
+#define X(member, symbol, result, args) #symbol,
+      NCCL_FUNCTIONS(X)
+#undef X
+  };
+  // With several communicators on one GPU their kernels must start in the order in which they were issued. NCCL reads this once.
+  setenv("NCCL_LAUNCH_ORDER_IMPLICIT", "1", 0);
+  bt_library *f = &l->nccl_file;
+  if (!bt_library_search(&nccl_wanted, path, f)) return;
+  // The version before the functions: of a library that is too old, that is what to tell.
+  auto version = reinterpret_cast<int32_t (*)(int *)>(dlsym(f->handle, "ncclGetVersion"));
+  if (version && !version(&f->number)) {
+    f->version = nccl_version(f->number);
+    if (f->number < NCCL_OLDEST) return too_old(f, &nccl_wanted, nccl_version(NCCL_OLDEST));
+  }
+  bt_library_symbols(f, &nccl_wanted, symbols, reinterpret_cast<void **>(&l->nccl), sizeof symbols / sizeof *symbols);
+}
+
+// A runtime works with the drivers of its own major version and later ones.
+#ifdef CUDART_VERSION
+enum { BT_CUDA_MAJOR = CUDART_VERSION / 1000 };
+#else
+enum { BT_CUDA_MAJOR = 13 };
+#endif
+std::string bt_driver_too_old(const std::string &version) {
+  return "the NVIDIA driver is for CUDA " + version + ", too old; this library needs one for CUDA " +
+         std::to_string(BT_CUDA_MAJOR) + ".0 or later";
+}
+
+#ifdef BT_EMU
+static void use_fakes(bt_libraries *l, const char *cublaslt, const char *nccl) {
+  if (!*cublaslt && !getenv(lt_wanted.variable)) {
+    l->lt = *bt_fake_lt();
+    l->lt_file.path = "emulated";
+    l->lt_file.number = static_cast<int>(l->lt.version());
+    l->lt_file.version = lt_version(l->lt_file.number);
+  }
+  if (!*nccl && !getenv(nccl_wanted.variable)) {
+    l->nccl = *bt_fake_nccl();
+    l->nccl_file.path = "emulated";
+    l->nccl.version(&l->nccl_file.number);
+    l->nccl_file.version = nccl_version(l->nccl_file.number);
+  }
+}
+#else
+static void use_fakes(bt_libraries *, const char *, const char *) {}
+
+bt_library bt_driver_find(void) {
+  bt_library d;
+  void *h = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL); // the loader knows where the driver put it
+  if (!h) {
+    d.why = "no NVIDIA driver: libcuda.so.1 cannot be opened";
+    return d;
+  }
+  auto version = reinterpret_cast<int (*)(int *)>(dlsym(h, "cuDriverGetVersion"));
+  Dl_info info;
+  if (!version || version(&d.number)) d.why = "libcuda.so.1 does not say its version: it is not NVIDIA's driver";
+  else if (dladdr(reinterpret_cast<void *>(version), &info) && info.dli_fname) d.path = info.dli_fname;
+  char text[40];
+  snprintf(text, sizeof text, "%d.%d", d.number / 1000, d.number % 1000 / 10);
+  d.version = text;
+  if (d.why.empty() && d.number < BT_CUDA_MAJOR * 1000) d.why = bt_driver_too_old(d.version);
+  return d;
+}
+#endif
+
+void bt_libraries_open(bt_libraries *l, const char *cublaslt, const char *nccl) {
+  l->driver = bt_driver_find();
+  use_fakes(l, cublaslt, nccl);
+  if (!l->lt.version) open_lt(l, cublaslt);
+  if (!l->nccl.version) open_nccl(l, nccl);
+}
+
+// Handles of libraries are kept: NCCL's threads may outlive a context, and unloading under them would crash.
+void bt_libraries_close(bt_libraries *l) { delete l; }
