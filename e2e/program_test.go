@@ -262,7 +262,7 @@ func stepOf(dir string, rank int) int64 {
 // reaches waits until rank 0 of a run has done so many steps.
 func (p *program) reaches(dir string, step int64) {
 	p.t.Helper()
-	for end := time.Now().Add(40 * time.Second); stepOf(dir, 0) < step; time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); stepOf(dir, 0) < step; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
 			id := filepath.Base(dir)
 			p.t.Fatalf("the run is at step %d, want %d\n%s\n%s\nprocesses %v\n%s", stepOf(dir, 0), step,
