@@ -2,7 +2,8 @@
 # make test   every test
 # make bench  benchmarks, with the ratios that are held
 # make e2e    runs across nodes, on real Slurm and ssh nodes in namespaces (root, Debian 12; skipped elsewhere): scripts/e2e.sh
-# make soak   what takes luck or time to fail: runs killed at SOAK random moments (default 50); all variants on all meshes;
+# make soak   what takes luck or time to fail: runs killed at SOAK random moments (default 50); all variants on all meshes; all
+#             reference cases on the emulated device, in fp32 and bf16;
 #             200 random faults on the development cluster
 # make cuda   build/libboost_cuda.so, the cuda device: scripts/cuda.sh installs nvcc where there is none (PyPI, build/cuda)
 # make cuda-check  what can be known of the CUDA sources without a GPU: compilers, budgets of registers, real headers
@@ -55,7 +56,7 @@ bench: build
 
 soak:
 	@BOOST_TEST_KILLS=$(SOAK) $(GO) test -v -count=1 -timeout 1h -run KilledAtAnyMoment ./trainer
-	@BOOST_TEST_SOAK=1 $(GO) test -v -count=1 -timeout 1h -run 'MeshesAgree|ParallelCases' ./trainer ./trainer/golden
+	@BOOST_TEST_SOAK=1 $(GO) test -v -count=1 -timeout 1h -run 'MeshesAgree|ParallelCases|CasesEmulated' ./trainer ./trainer/golden
 	@BOOST_TEST_SOAK=1 E2E_TIMEOUT=6h scripts/e2e.sh RandomFaults
 
 fuzz:
