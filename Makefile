@@ -8,6 +8,7 @@
 # make cuda   build/libboost_cuda.so, the cuda device: scripts/cuda.sh installs nvcc where there is none (PyPI, build/cuda)
 # make cuda-check  what can be known of the CUDA sources without a GPU: compilers, budgets of registers, real headers
 # make emulator  the CUDA kernels in every mode of the emulator, and faults planted in them
+# make gpu-bundle  build/gpu-bundle: what a machine with a GPU needs to prove all that, by ./gpu.sh there (scripts/gpu.sh)
 # make fuzz   each fuzz target for FUZZTIME (default 5s)
 # make lint   gofmt, go vet, staticcheck
 #
@@ -24,7 +25,7 @@ STATICCHECK_VERSION := v0.8.2
 export CGO_ENABLED := 1
 export CGO_CFLAGS := -g -O2 -Wno-deprecated-declarations
 
-.PHONY: run build setup test cuda cuda-check emulator e2e bench soak fuzz lint clean
+.PHONY: run build setup test cuda cuda-check emulator gpu-bundle e2e bench soak fuzz lint clean
 
 run: build
 	@if [ -t 0 ] && [ -t 1 ]; then exec $(BIN); else exec $(BIN) demo; fi
@@ -47,6 +48,9 @@ cuda-check:
 
 emulator:
 	@scripts/emu-matrix.sh all
+
+gpu-bundle:
+	@scripts/gpu.sh bundle
 
 e2e:
 	@scripts/e2e.sh
