@@ -28,6 +28,9 @@ func openDevice(spec protocol.RankSpec) (kernels.Device, error) {
 	case experiment.DeviceCUDA:
 		return devices.OpenCUDA(at)
 	case experiment.DeviceEmu:
+		if spec.LocalWorld != spec.World {
+			return nil, fmt.Errorf("the emulated device is for one host, and %d of %d ranks are on this one: use --device cpu", spec.LocalWorld, spec.World)
+		}
 		return devices.OpenEmulated(context.Background(), at, say)
 	}
 	o := cpu.Options{World: spec.LocalWorld, Rank: spec.LocalRank, Threads: spec.Threads}

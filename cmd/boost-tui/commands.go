@@ -28,4 +28,5 @@ var commands = []func(*app) *cobra.Command{
 	newRemote,
 	newRank,
 	newSweeper,
+	newBenchDevice,
 }

@@ -68,3 +68,16 @@ func Ask(ctx context.Context, patience time.Duration, limit int, path string, ar
 	}
 	return out.String(), err
 }
+
+// RunGently runs a program that has something to put right before it ends: when its context does, it is asked to, and killed when it
+// has not after so long. Nothing that it has started in its group is left.
+func RunGently(cmd *exec.Cmd, patience time.Duration) error {
+	Own(cmd)
+	cmd.WaitDelay = patience
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	err := cmd.Run()
+	if cmd.Process != nil {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // an error says that there is nobody
+	}
+	return err
+}

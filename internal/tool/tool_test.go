@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -40,4 +41,38 @@ func TestAsk(t *testing.T) {
 			t.Errorf("%s: it took %v", name, took)
 		}
 	}
+}
+
+// A program that puts something right at the end may, one that does not end is killed, and what it started with it.
+func TestRunGently(t *testing.T) {
+	for name, c := range map[string]struct{ body, out string }{
+		"puts right": {"trap 'printf bye; exit 0' TERM; printf hi; while :; do sleep 0.01; done", "hibye"},
+		"stubborn":   {"trap '' TERM; printf hi; while :; do sleep 1; done", "hi"},
+		"has child":  {"sleep 60 & printf hi; wait", "hi"},
+	} {
+		ctx, stop := context.WithCancel(t.Context())
+		cmd := exec.CommandContext(ctx, script(t, c.body))
+		out := &watched{Output: Output{Limit: 100}, first: stop}
+		cmd.Stdout = out
+		begun := time.Now()
+		err := RunGently(cmd, 200*time.Millisecond)
+		if err == nil && name != "puts right" || out.String() != c.out {
+			t.Errorf("%s: %q, %v", name, out.String(), err)
+		}
+		if took := time.Since(begun); took > 10*time.Second {
+			t.Errorf("%s: it took %v", name, took)
+		}
+		stop()
+	}
+}
+
+// watched says when something is written.
+type watched struct {
+	Output
+	first func()
+}
+
+func (w *watched) Write(p []byte) (int, error) {
+	w.first()
+	return w.Output.Write(p)
 }

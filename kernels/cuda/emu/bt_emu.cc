@@ -22,6 +22,19 @@ static uint64_t random_number() {
   return rng;
 }
 
+// Of a template BT_LAUNCH knows the parameters' names alone; the type of its first argument says which kernel it is.
+static std::string first_type() {
+  const char *p = strchr(M.kernel, '<') ? strstr(M.types, "KA = {") : nullptr;
+  if (!p) return "";
+  std::string of = " of ";
+  int deep = 0;
+  for (p += 6; *p && *p != '}' && (*p != ',' || deep); p++) {
+    deep += *p == '<' ? 1 : *p == '>' ? -1 : 0;
+    of += *p;
+  }
+  return of;
+}
+
 void report(const char *format, ...) {
   if (!first_fault.empty()) return;
   char text[512], all[900];
@@ -30,7 +43,8 @@ void report(const char *format, ...) {
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
   if (M.cur)
-    snprintf(all, sizeof all, "kernel %s, block (%u,%u,%u), thread %u: %s", M.kernel, M.bid.x, M.bid.y, M.bid.z, M.cur->lin, text);
+    snprintf(all, sizeof all, "kernel %s%s, block (%u,%u,%u), thread %u: %s", M.kernel, first_type().c_str(), M.bid.x, M.bid.y,
+             M.bid.z, M.cur->lin, text);
   else snprintf(all, sizeof all, "%s", text);
   first_fault = all;
 }

@@ -2,6 +2,7 @@
 // "cc=7.0" (a device of that compute capability), "driver=none", "driver=12.4".
 #include "bt_emu.h"
 #include "library.h"
+#include <atomic>
 #include <mutex>
 #include <sstream>
 
@@ -34,6 +35,13 @@ const char *bt_fake_mode(const char *mode) {
   std::lock_guard<std::mutex> g(lock());
   now() = m;
   return nullptr;
+}
+
+int bt_fake_device(void) {
+  static std::atomic<unsigned> next{0};
+  int n = 1;
+  cudaGetDeviceCount(&n);
+  return (int)(next++ % (unsigned)n);
 }
 
 void bt_fake_capability(int *major, int *minor) {

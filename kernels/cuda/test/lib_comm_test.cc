@@ -2,6 +2,7 @@
 // the same bits on all ranks.
 #include "lib_test.h"
 #include <cmath>
+#include <thread>
 
 // What rank r holds at i: small integers, so that sums are exact in any type and order.
 static double held(int r, size_t i) { return (double)((r + 1) * (int)(i % 5) - 2); }
@@ -119,6 +120,23 @@ static void all(int n, const char *mode) {
   for (int r = 0; r < n; r++) CHECK(codes[r] == 0, "rank %d of %d (%s): %d", r, n, mode, codes[r]);
 }
 
+// Ranks that are threads of one process, as tests of a whole step have them: contexts of one emulator, opened and closed at any time.
+static void threads(int n, const char *mode) {
+  place p = {};
+  std::vector<std::thread> all;
+  for (int rank = 0; rank < n; rank++)
+    all.emplace_back([&, rank] {
+      context c(options(120000, mode));
+      bt_comm *tp = join(c, share_uid(c, rank, &p, 0), n, rank, "tp"), *pp = join(c, share_uid(c, rank, &p, 1), n, rank, "pp");
+      if (!tp || !pp) return;
+      kinds<float>(c, tp, nullptr, BT_F32, rank, n, 300);
+      pipeline(c, pp, rank, n, 100);
+      CHECK(!api()->comm_end(pp, BT_END_FINALIZE));
+      mixed(c, tp, rank, n);
+    });
+  for (std::thread &t : all) t.join();
+}
+
 // How long a message waits for peers, and that an imitated link holds a stream up.
 static void waits() {
   auto codes = ranks(2, [](int rank, place *p) {
@@ -187,4 +205,5 @@ void test_collectives() {
   for (int n : {1, 2, 4})
     for (const char *mode : {"order", "lazy random=5"}) all(n, mode);
   waits();
+  for (const char *mode : {"order", "lazy random=7"}) threads(4, mode);
 }

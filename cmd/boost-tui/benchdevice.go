@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"boost-tui/experiment"
+	"boost-tui/kernels"
+	"boost-tui/trainer/devices"
+	"boost-tui/trainer/prove"
+)
+
+// benchDevice are the flags of `bench-device`.
+type benchDevice struct {
+	part, check string
+	all         prove.AllOptions
+	budget      time.Duration
+}
+
+// newBenchDevice is what scripts/gpu.sh runs. Nobody types it.
+func newBenchDevice(a *app) *cobra.Command {
+	var f benchDevice
+	cmd := &cobra.Command{
+		Use: "bench-device", Short: "Measure a GPU, and check what it computes", Hidden: true, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch {
+			case f.check != "":
+				return a.checkReport(f.check)
+			case f.part != "":
+				return a.benchPart(cmd.Context(), f)
+			}
+			a.orderly.Store(true) // a part that is broken off ends in good order
+			return a.benchAll(cmd.Context(), f)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.all.Device, "device", experiment.DeviceCUDA, "what computes: cuda or emulated")
+	flags.BoolVar(&f.all.Tiny, "tiny", false, "tiny sizes, which say nothing about speed")
+	flags.StringVar(&f.part, "part", "", "measure this part alone, in this process, and print its result")
+	flags.DurationVar(&f.budget, "budget", 0, "of --part: begin nothing more after so long")
+	flags.StringVar(&f.all.Out, "out", "gpu.json", "report of all parts")
+	flags.StringSliceVar(&f.all.Only, "only", nil, "do these parts and leave out the others")
+	flags.DurationVar(&f.all.Limit, "limit", prove.TotalLimit, "for all parts together")
+	flags.StringVar(&f.all.Python, "python", "python3", "that may have PyTorch and NVIDIA's wheels")
+	flags.StringVar(&f.check, "check", "", "say whether a report is one, and nothing else")
+	return cmd
+}
+
+// benchPart measures one part in this process.
+func (a *app) benchPart(ctx context.Context, f benchDevice) error {
+	open := func(kind string) func(rank, n int) (kernels.Device, error) {
+		return devices.InProcess(ctx, kind, a.note)
+	}
+	out, err := prove.Measure(ctx, f.part, prove.Options{Device: f.all.Device, Tiny: f.all.Tiny, Budget: f.budget, Open: open})
+	if out != nil {
+		err = errors.Join(a.printJSON(out), err)
+	}
+	return err
+}
+
+// benchAll measures all parts, each in a process of its own.
+func (a *app) benchAll(ctx context.Context, f benchDevice) error {
+	if _, err := devices.CheckRun(f.all.Device, 1); err != nil {
+		return usage(err)
+	}
+	if err := devices.Prepare(ctx, f.all.Device, a.note); err != nil {
+		return missingCompiler(err)
+	}
+	o := f.all
+	var err error
+	if o.Program, err = os.Executable(); err != nil {
+		return err
+	}
+	if o.Out, err = filepath.Abs(o.Out); err != nil {
+		return err
+	}
+	o.Beside = filepath.Dir(o.Program)
+	if o.Version, err = json.Marshal(thisVersion()); err != nil {
+		return err
+	}
+	o.Machine = prove.Machine{Cores: runtime.NumCPU(), OS: runtime.GOOS + "/" + runtime.GOARCH}
+	o.Say = a.note
+	_, err = prove.All(ctx, o)
+	a.note("%s", o.Out)
+	return err
+}
+
+// checkReport says whether a file is a report.
+func (a *app) checkReport(path string) error {
+	data, _, err := readInput(path, a.in)
+	if err != nil {
+		return err
+	}
+	r, err := prove.Parse(data)
+	if err != nil {
+		return silentlySaying(a, err)
+	}
+	return a.print("%s: a report on %s with %d parts\n", path, r.Device, len(r.Parts))
+}
+
+// silentlySaying tells what does not hold.
+func silentlySaying(a *app, err error) error {
+	a.note("%v", err)
+	return silently(exitCheck, "not a report")
+}

@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# Measures one GPU and checks what it computes, within 6 minutes, without a network and without Go.
+#
+#   scripts/gpu.sh bundle [DIR]   on a machine that builds: what the other machine needs, into DIR (build/gpu-bundle)
+#   scripts/gpu.sh [FLAGS]        on the machine with the GPU, in the project or in the bundle (as ./gpu.sh)
+#
+# The report is one JSON file: $OUT/gpu-DATE.json, or bench/results/ in the project, or the present folder. It is whole after every
+# part; ctrl-C leaves what there is. DEVICE=emulated walks through the parts without a GPU, with tiny sizes. PYTHON (python3) is
+# looked through for NVIDIA's libraries and for PyTorch. FLAGS go to `boost-tui bench-device`: --only attention,products
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+say() { echo "gpu: $*" >&2; }
+
+bundle() {
+	cd "$here/.."
+	local to=${1:-build/gpu-bundle} file
+	mkdir -p build "$to"
+	say "building the program"
+	CGO_ENABLED=1 CGO_CFLAGS="-g -O2 -Wno-deprecated-declarations" "${GO:-go}" build -o "$to/boost-tui" ./cmd/boost-tui
+	scripts/cuda.sh >&2
+	cp build/libboost_cuda.so "$to/"
+	scripts/cuda.sh tests >&2
+	for file in ops_test attention_test attention_bench; do
+		cp "build/cuda-tests/$file" "$to/"
+	done
+	cp scripts/gpu.sh scripts/sdpa.py "$to/"
+	say "$to: copy it to the machine with the GPU and run ./gpu.sh there; it needs a C library no older than this one's"
+	du -sh "$to" >&2
+}
+
+if [ "${1:-}" = bundle ]; then
+	bundle "${2:-}"
+	exit
+fi
+
+program=$here/boost-tui
+if [ ! -x "$program" ]; then
+	program=$here/../build/boost-tui
+	[ -x "$program" ] || { say "there is no boost-tui beside this script; on a machine with Go: make gpu-bundle"; exit 2; }
+fi
+# In the project, what stands in scripts and in build is beside the program too.
+if [ "$program" != "$here/boost-tui" ]; then
+	cp "$here/sdpa.py" "$here/../build/"
+	for file in ops_test attention_test; do
+		[ ! -x "$here/../build/cuda-tests/$file" ] || cp "$here/../build/cuda-tests/$file" "$here/../build/"
+	done
+fi
+
+# The libraries of wheels, wherever the Python has them: cuBLASLt and NCCL, of CUDA 13 or 12.
+python=${PYTHON:-python3}
+if command -v "$python" >/dev/null 2>&1; then
+	found=$("$python" - <<'END' 2>/dev/null || true
+import glob, site, sys
+places = site.getsitepackages() + [site.getusersitepackages()] + sys.path
+def first(*patterns):
+    for pattern in patterns:
+        for place in places:
+            for path in sorted(glob.glob(place + "/nvidia/" + pattern)):
+                return path
+    return ""
+print(first("cu13/lib/libcublasLt.so.13", "cublas/lib/libcublasLt.so.13", "cublas/lib/libcublasLt.so.12"))
+print(first("nccl/lib/libnccl.so.2"))
+END
+	)
+	lt=$(sed -n 1p <<<"$found") nccl=$(sed -n 2p <<<"$found")
+	[ -z "$lt" ] || export BOOST_CUBLASLT="${BOOST_CUBLASLT:-$lt}" LD_LIBRARY_PATH="$(dirname "$lt")${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+	[ -z "$nccl" ] || export BOOST_NCCL="${BOOST_NCCL:-$nccl}"
+fi
+
+out=${OUT:-}
+if [ -z "$out" ]; then
+	out=$PWD
+	[ ! -d "$here/../bench/results" ] || out=$here/../bench/results
+fi
+mkdir -p "$out"
+report=$out/gpu-$(date -u +%Y%m%d-%H%M%S).json
+flags=(--device "${DEVICE:-cuda}" --python "$python" --out "$report")
+[ "${DEVICE:-cuda}" = cuda ] || flags+=(--tiny)
+
+# A store of its own, and nothing of what runs leave behind.
+store=$(mktemp -d)
+trap 'rm -rf "$store"' EXIT
+trap : INT TERM # the program ends in good order, and then this does
+export BOOST_RUNS="$store/runs"
+code=0
+"$program" bench-device "${flags[@]}" "$@" || code=$?
+exit "$code"

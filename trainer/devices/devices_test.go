@@ -1,0 +1,103 @@
+package devices
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"boost-tui/experiment"
+	"boost-tui/kernels/cuda"
+)
+
+func TestCardOfARank(t *testing.T) {
+	t.Setenv("CUDA_VISIBLE_DEVICES", "4,6")
+	for name, c := range map[string]struct {
+		at          Place
+		cards       int
+		own, shared bool
+		want        int
+		err         string
+	}{
+		"its place":     {Place{1, 2}, 2, false, false, 1, ""},
+		"more cards":    {Place{3, 4}, 8, false, false, 3, ""},
+		"its own":       {Place{3, 4}, 1, true, false, 0, ""},
+		"too few":       {Place{0, 4}, 2, false, false, 0, "4 ranks on this host need 4 GPUs, and 2 are visible (CUDA_VISIBLE_DEVICES=4,6)"},
+		"one":           {Place{0, 2}, 1, false, false, 0, "and 1 is visible"},
+		"two on one":    {Place{1, 2}, 1, false, true, 0, ""},
+		"none":          {Place{0, 1}, 0, false, false, 0, "no GPU is visible (CUDA_VISIBLE_DEVICES=4,6)"},
+		"none, its own": {Place{0, 1}, 0, true, true, 0, "no GPU is visible"},
+	} {
+		got, err := cardOf(c.at, c.cards, c.own, c.shared)
+		if got != c.want || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
+			t.Errorf("%s: %d, %v; want %d, %q", name, got, err, c.want, c.err)
+		}
+	}
+}
+
+func TestWhatIsMissing(t *testing.T) {
+	t.Setenv("CUDA_VISIBLE_DEVICES", "0,1")
+	nccl := cuda.Finding{What: "NCCL", Lacks: "libnccl.so.2 was not found"}
+	lt := cuda.Finding{What: "cuBLASLt", Lacks: "libcublasLt.so.13 was not found"}
+	fine := cuda.Finding{What: "driver", Value: "13.0"}
+	here := GPUs{Driver: "for CUDA 13.0", Cards: 2, Library: "/x"}
+	with := func(f ...cuda.Finding) GPUs { g := here; g.Findings = f; return g }
+	none := GPUs{noDriver: cuda.ErrNoDriver, noLibrary: cuda.ErrNoLibrary}
+	for name, c := range map[string]struct {
+		g     GPUs
+		ranks int
+		want  []string
+	}{
+		"nothing":              {with(fine), 2, nil},
+		"NCCL for one rank":    {with(nccl, fine), 1, nil},
+		"NCCL for two":         {with(nccl, fine), 2, []string{"NCCL: libnccl"}},
+		"both libraries":       {with(lt, nccl), 2, []string{"cuBLASLt: libcublasLt", "NCCL: libnccl"}},
+		"a GPU":                {with(fine), 3, []string{"GPUs: 3 ranks on this host need 3 GPUs, and 2 are visible"}},
+		"everything":           {none, 1, []string{"driver: no NVIDIA driver", "library: libboost_cuda.so was not found"}},
+		"cards that are there": {GPUs{Driver: "x", Library: "/x"}, 1, []string{"GPU: no GPU is visible"}},
+	} {
+		err := c.g.Check(c.ranks)
+		if (err == nil) != (c.want == nil) {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		for _, want := range c.want {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v does not say %q", name, err, want)
+			}
+		}
+	}
+}
+
+func TestStall(t *testing.T) {
+	for text, want := range map[string]time.Duration{"": stall, "90s": 90 * time.Second, "0": 0} {
+		t.Setenv(EnvStall, text)
+		if got, err := Stall(); err != nil || got != want {
+			t.Errorf("%q: %v, %v", text, got, err)
+		}
+	}
+	for _, bad := range []string{"soon", "-1s", "5"} {
+		t.Setenv(EnvStall, bad)
+		if _, err := Stall(); err == nil || !strings.Contains(err.Error(), EnvStall) {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
+
+func TestAutoOnThisMachine(t *testing.T) {
+	for _, kind := range []string{experiment.DeviceCPU, experiment.DeviceEmu} {
+		if got, err := CheckRun(kind, 4); err != nil || got != kind {
+			t.Errorf("%s: %s, %v", kind, got, err)
+		}
+	}
+	if _, err := cuda.FindDriver(); err == nil {
+		t.Skip("there is a driver")
+	}
+	for _, kind := range []string{"", experiment.DeviceAuto} {
+		if got, err := CheckRun(kind, 1); err != nil || got != experiment.DeviceCPU {
+			t.Errorf("%q: %s, %v", kind, got, err)
+		}
+	}
+	if _, err := CheckRun(experiment.DeviceCUDA, 1); err == nil {
+		t.Error("cuda can be had without a driver")
+	}
+}

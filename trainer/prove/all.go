@@ -1,0 +1,206 @@
+package prove
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"boost-tui/internal/tool"
+)
+
+// AllOptions say what All runs, and where it writes.
+type AllOptions struct {
+	Program string // path of boost-tui
+	Beside  string // folder of what is beside it: sdpa.py, programs with tests
+	Python  string // that may have PyTorch and wheels of NVIDIA's
+	Device  string
+	Tiny    bool
+	Out     string          // path of the report
+	Only    []string        // parts; empty: all
+	Version json.RawMessage // of the program
+	Machine Machine
+	Limit   time.Duration // 0: TotalLimit
+	Say     func(format string, args ...any)
+}
+
+// proof is All at work.
+type proof struct {
+	AllOptions
+	work     string            // folder of its own, removed at the end
+	findings map[string]string // of doctor: what, and its value
+	report   Report
+	begun    time.Time
+}
+
+// All runs every part. The report is whole on disk after each, also when the context ends: that is no error. What did not hold or
+// went wrong stands in it, and in the error.
+func All(ctx context.Context, o AllOptions) (_ Report, err error) {
+	if o.Limit <= 0 {
+		o.Limit = TotalLimit
+	}
+	p := &proof{AllOptions: o, begun: time.Now(), findings: map[string]string{}}
+	if p.work, err = os.MkdirTemp("", "boost-tui-prove-"); err != nil {
+		return Report{}, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(p.work)) }()
+	p.report = Report{Schema: Schema, Device: o.Device, Tiny: o.Tiny, Begun: p.begun.UTC().Truncate(time.Second), Limit: o.Limit.Seconds(),
+		Program: o.Version, Machine: o.Machine, Parts: []Part{}}
+	var bad []string
+	for _, s := range plan() {
+		if ctx.Err() != nil {
+			break
+		}
+		done := p.run(ctx, s)
+		if ctx.Err() != nil && done.State == StateFailed {
+			done.Reason = "broken off"
+		}
+		p.report.Parts = append(p.report.Parts, done)
+		if err := p.write(); err != nil {
+			return p.report, err
+		}
+		if done.State == StateFailed {
+			bad = append(bad, s.name)
+		}
+		o.Say("%-24s %-9s %6.1f s  %s", s.name, done.State, done.Seconds, done.Reason)
+	}
+	p.report.Complete = ctx.Err() == nil
+	if err := p.write(); err != nil {
+		return p.report, err
+	}
+	if len(bad) > 0 {
+		return p.report, fmt.Errorf("these parts failed: %s", strings.Join(bad, ", "))
+	}
+	return p.report, nil
+}
+
+// run is one part, whatever becomes of it.
+func (p *proof) run(ctx context.Context, s part) Part {
+	budget := min(s.budget, p.Limit-time.Since(p.begun))
+	done := Part{Name: s.name, State: StateLeftOut, Budget: s.budget.Seconds()}
+	if len(p.Only) > 0 && !slices.Contains(p.Only, s.name) {
+		done.Reason = "not asked for"
+		return done
+	}
+	if budget < min(s.budget/2, 5*time.Second) {
+		done.Reason = fmt.Sprintf("no time is left of %.0f s", p.Limit.Seconds())
+		return done
+	}
+	argv, env, leftOut := s.command(p)
+	if leftOut != "" {
+		done.Reason = leftOut
+		return done
+	}
+	began := time.Now()
+	done.Result, done.Reason = p.child(ctx, s, budget, argv, env)
+	done.Seconds = time.Since(began).Seconds()
+	done.State = StateOK
+	if done.Reason != "" {
+		done.State = StateFailed
+	}
+	if s.name == PartVersions {
+		p.look(done.Result)
+	}
+	return done
+}
+
+// Bounds of what is kept of a part.
+const (
+	mostResult = 4 << 20
+	mostSaid   = 64 << 10
+	lastSaid   = 600 // of what it says about an error
+	graceful   = 3 * time.Second
+)
+
+// child runs the process of a part and gives its result, and why it is not good.
+func (p *proof) child(ctx context.Context, s part, budget time.Duration, argv, env []string) (result json.RawMessage, reason string) {
+	limited, stop := context.WithTimeout(ctx, budget)
+	defer stop()
+	cmd := exec.CommandContext(limited, argv[0], argv[1:]...)
+	cmd.Env = append(os.Environ(), env...)
+	out, said := &tool.Output{Limit: mostResult}, &tail{limit: mostSaid}
+	cmd.Stdout, cmd.Stderr = out, said
+	if s.tool {
+		cmd.Stdout = said
+	}
+	err := tool.RunGently(cmd, graceful)
+	text := bytes.TrimSpace([]byte(out.String()))
+	switch {
+	case s.tool:
+		result, _ = json.Marshal(Tool{filepath.Base(argv[0]), said.last(4000)}) // strings can be written
+	case json.Valid(text) && !out.Over:
+		result = text
+	}
+	switch {
+	case ctx.Err() != nil:
+		reason = "broken off"
+	case limited.Err() != nil:
+		reason = fmt.Sprintf("not done within %.0f s", budget.Seconds())
+	case err != nil:
+		reason = strings.TrimSpace(err.Error() + ": " + said.last(lastSaid))
+	case result == nil:
+		reason = "it printed no JSON"
+	}
+	if result != nil {
+		if bad := (Part{Name: s.name, State: StateFailed, Reason: "r", Result: result}).check(); bad != nil {
+			result, reason = nil, strings.TrimSpace(reason+" (its result is of another shape: "+bad.Error()+")")
+		}
+	}
+	return result, reason
+}
+
+// look keeps what doctor has found of libraries.
+func (p *proof) look(doctor json.RawMessage) {
+	var d struct {
+		CUDA struct {
+			Findings []struct{ What, Value string } `json:"findings"`
+		} `json:"cuda"`
+	}
+	if json.Unmarshal(doctor, &d) != nil {
+		return // without them a part says that it is left out
+	}
+	for _, f := range d.CUDA.Findings {
+		p.findings[f.What] = f.Value
+	}
+}
+
+// write puts the report where it belongs, whole.
+func (p *proof) write() error {
+	p.report.Seconds = time.Since(p.begun).Seconds()
+	data, err := json.MarshalIndent(p.report, "", " ")
+	if err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	aside := p.Out + ".tmp"
+	if err := os.WriteFile(aside, append(data, '\n'), 0o644); err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	return os.Rename(aside, p.Out)
+}
+
+// tail keeps the end of what is written to it.
+type tail struct {
+	limit int
+	buf   []byte
+}
+
+// Write never fails.
+func (t *tail) Write(b []byte) (int, error) {
+	t.buf = append(t.buf, b...)
+	if n := len(t.buf) - t.limit; n > 0 {
+		t.buf = append(t.buf[:0], t.buf[n:]...)
+	}
+	return len(b), nil
+}
+
+func (t *tail) last(n int) string {
+	text := strings.TrimSpace(string(t.buf))
+	return strings.ToValidUTF8(text[max(0, len(text)-n):], "")
+}

@@ -1,0 +1,192 @@
+package prove
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Names of the parts, beside those of stepParts.
+const (
+	PartVersions   = "versions"
+	PartGoldenFP32 = "golden-fp32"
+	PartGoldenBF16 = "golden-bf16"
+	PartAgainstCPU = "against-cpu"
+	PartProducts   = "products"
+	PartAttention  = "attention"
+	PartTorch      = "attention-torch"
+	PartElements   = "elements"
+	PartKernels    = "kernel-tests"
+	PartMemcheck   = "memcheck"
+	PartRacecheck  = "racecheck"
+	PartTwoRanks   = "two-ranks"
+
+	partSmallStep = "small-step" // what the sanitizer runs
+)
+
+// TotalLimit is for how long all parts go on.
+const TotalLimit = 6 * time.Minute
+
+// part is one to be run.
+type part struct {
+	name   string
+	budget time.Duration // after which it is killed
+	// command is what to run, with more of the environment; or why the part is left out here.
+	command func(*proof) (argv, env []string, leftOut string)
+	// tool: what it prints is text and not JSON.
+	tool bool
+}
+
+// plan is the parts in the order of how much is to be learnt from them: what is right, then how fast, then what takes long.
+func plan() []part {
+	list := []part{
+		{name: PartVersions, budget: 15 * time.Second, command: func(p *proof) ([]string, []string, string) {
+			return []string{p.Program, "doctor", "--json"}, nil, ""
+		}},
+		own(PartGoldenFP32, 40), own(PartGoldenBF16, 50), own(PartAgainstCPU, 25),
+	}
+	for _, s := range stepParts[:4] {
+		list = append(list, own(s.name, 25))
+	}
+	list = append(list, own(PartProducts, 40), own(PartAttention, 15), part{name: PartTorch, budget: 30 * time.Second, command: torch}, own(PartElements, 20))
+	for _, s := range stepParts[4:] {
+		list = append(list, own(s.name, 25))
+	}
+	return append(list, part{name: PartTwoRanks, budget: time.Minute, command: twoRanks},
+		part{name: PartKernels, budget: 30 * time.Second, command: kernelTests, tool: true},
+		part{name: PartMemcheck, budget: 40 * time.Second, command: sanitizer("memcheck"), tool: true},
+		part{name: PartRacecheck, budget: 40 * time.Second, command: sanitizer("racecheck"), tool: true})
+}
+
+// own is a part that this program measures. It begins nothing more a while before it would be killed.
+func own(name string, seconds int) part {
+	return part{name: name, budget: time.Duration(seconds) * time.Second, command: func(p *proof) ([]string, []string, string) {
+		return p.measure(name, time.Duration(seconds)*time.Second*3/4), nil, ""
+	}}
+}
+
+func (p *proof) measure(name string, budget time.Duration) []string {
+	argv := []string{p.Program, "bench-device", "--part", name, "--device", p.Device, "--budget", budget.String()}
+	if p.Tiny {
+		argv = append(argv, "--tiny")
+	}
+	return argv
+}
+
+const notEmulated = "not for the emulated device"
+
+func torch(p *proof) (argv, env []string, leftOut string) {
+	if p.Device != "cuda" {
+		return nil, nil, notEmulated
+	}
+	python, err := exec.LookPath(p.Python)
+	if err != nil {
+		return nil, nil, "there is no Python: " + err.Error()
+	}
+	script := filepath.Join(p.Beside, "sdpa.py")
+	if _, err := os.Stat(script); err != nil {
+		return nil, nil, "sdpa.py is not beside the program"
+	}
+	return []string{python, script}, nil, ""
+}
+
+func kernelTests(p *proof) (argv, env []string, leftOut string) {
+	if p.Device != "cuda" {
+		return nil, nil, notEmulated + ": scripts/emu-matrix.sh runs them there"
+	}
+	var found []string
+	for _, name := range []string{"ops_test", "attention_test"} {
+		if path := filepath.Join(p.Beside, name); there(path) {
+			found = append(found, path)
+		}
+	}
+	if len(found) == 0 {
+		return nil, nil, "ops_test and attention_test are not beside the program (scripts/cuda.sh tests builds them)"
+	}
+	return append([]string{"/bin/sh", "-c", `for t; do "$t" || exit 1; done`, "tests"}, found...), nil, ""
+}
+
+// sanitizer runs the small step under NVIDIA's compute-sanitizer.
+func sanitizer(tool string) func(*proof) ([]string, []string, string) {
+	return func(p *proof) ([]string, []string, string) {
+		if p.Device != "cuda" {
+			return nil, nil, notEmulated + ": scripts/emu-matrix.sh looks for the same there"
+		}
+		path := findSanitizer(p.Python)
+		if path == "" {
+			return nil, nil, "compute-sanitizer is neither on PATH, nor under CUDA_HOME or /usr/local/cuda, nor among the wheels of " + p.Python
+		}
+		return append([]string{path, "--tool", tool, "--error-exitcode", "9", "--print-limit", "20"}, p.measure(partSmallStep, time.Minute)...), nil, ""
+	}
+}
+
+func findSanitizer(python string) string {
+	const name = "compute-sanitizer"
+	if path, err := exec.LookPath(name); err == nil {
+		return path
+	}
+	places := []string{filepath.Join(os.Getenv("CUDA_HOME"), "bin", name), filepath.Join("/usr/local/cuda/bin", name)}
+	if path, err := exec.LookPath(python); err == nil {
+		for _, inside := range []string{"nvidia/*/bin/" + name, "nvidia/*/compute-sanitizer/" + name, "nvidia/*/" + name} {
+			found, err := filepath.Glob(filepath.Join(filepath.Dir(path), "../lib/python3*/site-packages", inside))
+			if err == nil {
+				places = append(places, found...)
+			}
+		}
+	}
+	for _, path := range places {
+		if filepath.IsAbs(path) && there(path) {
+			return path
+		}
+	}
+	return ""
+}
+
+func there(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// leastNCCL is the first version that lets ranks share a GPU.
+const leastNCCL = "2.30"
+
+func twoRanks(p *proof) (argv, env []string, leftOut string) {
+	argv = []string{p.Program, "--runs", filepath.Join(p.work, "runs"), "run", "--device", p.Device, "--size", "tiny", "--variant", "cola",
+		"--scheme", "btp", "--tp", "2", "--steps", "5", "--warmup", "1", "--keep-last", "0", "--name", "two-ranks", "--json"}
+	if p.Tiny {
+		argv = append(argv, "--seq", "16", "--micro-batch", "1")
+	}
+	if p.Device != "cuda" {
+		return argv, nil, ""
+	}
+	switch has, ok := nccl(p.findings); {
+	case has == "":
+		return nil, nil, "there is no NCCL"
+	case !ok:
+		return nil, nil, fmt.Sprintf("NCCL is %s; from %s on ranks may share a GPU", has, leastNCCL)
+	}
+	return argv, []string{"NCCL_MULTI_RANK_GPU_ENABLE=1"}, ""
+}
+
+// nccl is its version, and whether that is new enough.
+func nccl(findings map[string]string) (version string, ok bool) {
+	for what, value := range findings {
+		if !strings.Contains(what, "NCCL") {
+			continue
+		}
+		for _, w := range strings.FieldsFunc(value, func(r rune) bool { return r != '.' && (r < '0' || r > '9') }) {
+			major, rest, dotted := strings.Cut(w, ".")
+			minor, _, _ := strings.Cut(rest, ".")
+			a, err1 := strconv.Atoi(major)
+			b, err2 := strconv.Atoi(minor)
+			if dotted && err1 == nil && err2 == nil {
+				return w, a > 2 || a == 2 && b >= 30
+			}
+		}
+	}
+	return "", false
+}
