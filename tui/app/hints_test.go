@@ -8,6 +8,8 @@ import (
 	"boost-tui/runner"
 	"boost-tui/tui/app"
 	"boost-tui/tui/testkit"
+
+	tea "github.com/charmbracelet/bubbletea"
 )
 
 // lastLine is the hint line.
@@ -117,5 +119,25 @@ func TestDialogsOnASmallTerminal(t *testing.T) {
 				t.Errorf("%v, %s:\n%s", size, press, text)
 			}
 		}
+	}
+}
+
+// A key acts on what its user sees: on a terminal that is too small to draw on, only those that leave do anything.
+func TestKeysOfATerminalThatIsTooSmall(t *testing.T) {
+	d := start(t, withRun(t))
+	before := d.Text()
+	d.Resize(10, 3)
+	if text := d.Text(); !strings.Contains(text, "10x3 of") || !strings.Contains(text, "40x10 (q)") {
+		t.Errorf("%q", text)
+	}
+	d.Press("5", "L", "y", "?", ":", "down")
+	d.Send(tea.MouseMsg{X: 3, Y: 0, Button: tea.MouseButtonLeft, Action: tea.MouseActionPress})
+	d.Resize(120, 36)
+	if text := d.Text(); text != before {
+		t.Errorf("keys that nobody saw did this:\n%s", text)
+	}
+	d.Resize(10, 3)
+	if d.Press("q"); !d.Quit() {
+		t.Error("q does not quit")
 	}
 }

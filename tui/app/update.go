@@ -5,6 +5,7 @@ import (
 
 	"boost-tui/tui/feed"
 	"boost-tui/tui/keys"
+	"boost-tui/tui/layout"
 	"boost-tui/tui/msg"
 	"boost-tui/tui/safego"
 	"boost-tui/tui/terminal"
@@ -127,6 +128,12 @@ func (m *Model) key(e keys.Event) tea.Cmd {
 	if e.Name == "ctrl+c" {
 		return m.interrupt()
 	}
+	if m.unseen() {
+		if e.Name == "q" {
+			return m.quit()
+		}
+		return nil
+	}
 	if m.help != nil {
 		h, closed := m.help.Update(e)
 		m.help = &h
@@ -188,10 +195,18 @@ func (m *Model) quit() tea.Cmd {
 	return tea.Quit
 }
 
+// unseen reports whether the terminal is too small to show what a key would act on.
+func (m *Model) unseen() bool {
+	return m.w > 0 && m.h > 0 && layout.ClassOf(m.w, m.h) == layout.TooSmall
+}
+
 // wheelRows is how far one notch of the mouse wheel moves.
 const wheelRows = 3
 
 func (m *Model) mouse(in tea.MouseMsg) tea.Cmd {
+	if m.unseen() {
+		return nil
+	}
 	name := ""
 	switch {
 	case in.Button == tea.MouseButtonWheelUp:

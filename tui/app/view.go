@@ -27,7 +27,11 @@ func (m *Model) View() string {
 func (m *Model) view() string {
 	t := m.env.Theme
 	if layout.ClassOf(m.w, m.h) == layout.TooSmall {
-		return layout.Fit(fmt.Sprintf("boost-tui needs 40x10,\nthis is %dx%d.\nq quits", m.w, m.h), m.w, m.h)
+		text := "boost-tui needs 40x10,\nthis is %dx%d.\nq quits"
+		if m.w < len("boost-tui needs 40x10,") {
+			text = "too small:\n%dx%d of\n40x10 (q)"
+		}
+		return layout.Fit(fmt.Sprintf(text, m.w, m.h), m.w, m.h)
 	}
 	body := layout.Rect{X: 0, Y: 1, W: m.w, H: m.h - 3}
 	content := layout.Fit(m.current().View(body), body.W, body.H)
