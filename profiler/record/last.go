@@ -57,6 +57,7 @@ func lastLines(path string, yield func([]byte) bool) error {
 		return fmt.Errorf("look at %s: %w", path, err)
 	}
 	const block = 64 << 10
+	passed := int64(0)
 	var rest []byte // the end of a line whose start was not read so far
 	first := true   // what follows the file's last newline is torn
 	for end := info.Size(); end > 0; {
@@ -74,6 +75,9 @@ func lastLines(path string, yield func([]byte) bool) error {
 			}
 			line := buf[i+1:]
 			buf = buf[:i]
+			if passed += passedIn(line); passed > maxPassed {
+				return noLines(path)
+			}
 			if len(line) > 0 && !first && !yield(line) {
 				return nil
 			}

@@ -138,6 +138,11 @@ func EachRollup(ctx context.Context, dir string, yield func(*RollupStep) error) 
 	return rangeRollup(ctx, dir, 0, math.MaxInt, yield)
 }
 
+// noSteps is the error about a rollup that is a hole for the most part.
+func noSteps(path string) error {
+	return fmt.Errorf("%s holds more than %d MiB of steps that no rank made: it is damaged", path, maxPassed>>20)
+}
+
 // rollupAtOnce is how many records are read at once.
 const rollupAtOnce = 2048
 
@@ -161,16 +166,22 @@ func rangeRollup(ctx context.Context, dir string, index, n int, yield func(*Roll
 	n = max(0, min(n, total-index))
 	buf := make([]byte, min(n, rollupAtOnce)*rollupRecord)
 	var r RollupStep
+	passed := 0
 	for i := 0; i < n; i += rollupAtOnce {
 		if err := ctx.Err(); err != nil {
 			return err
+		}
+		if passed > maxPassed {
+			return noSteps(path)
 		}
 		part := buf[:min(n-i, rollupAtOnce)*rollupRecord]
 		if _, err := f.ReadAt(part, rollupHeader+int64(index+i)*rollupRecord); err != nil {
 			return fmt.Errorf("read %s: %w", path, err)
 		}
 		for ; len(part) > 0; part = part[rollupRecord:] {
-			r.get(part)
+			if r.get(part); r.Ranks == 0 {
+				passed += rollupRecord
+			}
 			if err := yield(&r); err != nil {
 				return err
 			}

@@ -53,6 +53,7 @@ type Series struct {
 	line   StepLine
 	rec    RollupStep
 	bad    int
+	passed int64 // bytes that were no record
 }
 
 // bin is a stretch of width steps and where in the file it starts.
@@ -214,7 +215,7 @@ func (s *Series) Sample(n int) error {
 		return err
 	}
 	defer f.Close()
-	defer func(bad int) { s.bad = bad }(s.bad) // Refine counts
+	defer func(bad int, passed int64) { s.bad, s.passed = bad, passed }(s.bad, s.passed) // Refine counts
 	s.sample = s.sample[:0]
 	span := size - s.off
 	n = min(n, int(span/rollupRecord))

@@ -121,7 +121,7 @@ func (s *Series) Zoom(from, to int64, n int) ([]Column, error) {
 		return s.Columns(from, to, n), nil
 	}
 	// What cannot be read was counted when it was read first.
-	defer func(bad int) { s.bad = bad }(s.bad)
+	defer func(bad int, passed int64) { s.bad, s.passed = bad, passed }(s.bad, s.passed)
 	out := columnsFor(from, to, n)
 	first := min((max(from, s.base)-s.base)/s.width, int64(len(s.bins)-1))
 	end := size
@@ -166,6 +166,12 @@ func columnAt(from, to int64, n int, step int64) int {
 
 // scan reads a chunk of whole records at off. It returns the bytes used; 0: no whole record is there.
 func (s *Series) scan(f *os.File, off, size int64, each func(off int64, p Point)) (int64, error) {
+	if s.passed > maxPassed {
+		if s.fixed {
+			return 0, noSteps(s.path)
+		}
+		return 0, noLines(s.path)
+	}
 	want := int64(seriesChunk)
 	for {
 		if int64(len(s.buf)) < want {
@@ -186,6 +192,7 @@ func (s *Series) scan(f *os.File, off, size int64, each func(off int64, p Point)
 			return 0, nil
 		case want >= maxLine: // no record of ours: pass over it
 			s.bad++
+			s.passed += int64(n)
 			return int64(n), nil
 		}
 		want *= 2
@@ -215,7 +222,9 @@ func (s *Series) record(data []byte) (int64, Point, bool) {
 		if len(data) < rollupRecord {
 			return 0, Point{}, false
 		}
-		s.rec.get(data)
+		if s.rec.get(data); s.rec.Ranks == 0 {
+			s.passed += rollupRecord
+		}
 		return rollupRecord, Point{s.rec.Step, seconds(s.rec.WallMaxNanos), s.rec.Loss, s.rec.Flags&NonFinite != 0}, true
 	}
 	i := bytes.IndexByte(data, '\n')
@@ -227,6 +236,7 @@ func (s *Series) record(data []byte) (int64, Point, bool) {
 	}
 	if err := s.line.Decode(data[:i]); err != nil {
 		s.bad++
+		s.passed += passedIn(data[:i])
 		return int64(i + 1), Point{}, false
 	}
 	return int64(i + 1), Point{s.line.Step, seconds(s.line.WallNanos), s.line.Loss, s.line.Flags&NonFinite != 0}, true

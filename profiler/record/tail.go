@@ -11,18 +11,39 @@ import (
 	"boost-tui/internal/regular"
 )
 
-// maxLine bounds a record. Longer lines are skipped: no writer of ours makes them.
-const maxLine = 1 << 20
+const (
+	// maxLine bounds a record. Longer lines are skipped: no writer of ours makes them.
+	maxLine = 1 << 20
+	// maxPassed bounds what of a file is read that is no text: lines that are too long, and lines with zero bytes. A hole in a
+	// file takes nothing of its owner's disk, and would take a reader hours.
+	maxPassed = 64 << 20
+)
+
+// ErrNoLines is in the error about a file that is not one of lines.
+var ErrNoLines = errors.New("not a file of lines")
+
+func noLines(path string) error {
+	return fmt.Errorf("%s holds more than %d MiB without a line that can be read: %w", path, maxPassed>>20, ErrNoLines)
+}
+
+// passedIn is what of a line counts as passed over.
+func passedIn(line []byte) int64 {
+	if bytes.IndexByte(line, 0) >= 0 {
+		return int64(len(line))
+	}
+	return 0
+}
 
 // Tailer follows a file of lines by polling, which works on network file systems too. It hands out
 // whole lines only; a last line without its newline waits. A file that became shorter or was
-// replaced is read from its start. Used by one goroutine.
+// replaced is read from its start. One that has too much that is no line is given up: ErrNoLines. Used by one goroutine.
 type Tailer struct {
-	path string
-	off  int64
-	info fs.FileInfo
-	buf  []byte
-	skip bool // within a line longer than maxLine
+	path   string
+	off    int64
+	info   fs.FileInfo
+	buf    []byte
+	skip   bool  // within a line longer than maxLine
+	passed int64 // bytes that were no line
 }
 
 // NewTailer follows path from its start. The file need not be there yet.
@@ -35,7 +56,7 @@ func (t *Tailer) Path() string { return t.path }
 func (t *Tailer) Offset() int64 { return t.off }
 
 // SkipTo goes to a byte offset, which should be the start of a line.
-func (t *Tailer) SkipTo(off int64) { t.off, t.skip = off, false }
+func (t *Tailer) SkipTo(off int64) { t.off, t.skip, t.passed = off, false, 0 }
 
 // SkipToLast leaves out what is there but for about the last n bytes, from the start of a line on.
 func (t *Tailer) SkipToLast(n int64) error {
@@ -51,7 +72,7 @@ func (t *Tailer) SkipToLast(n int64) error {
 		return nil
 	}
 	// One byte earlier, so that a line that starts exactly there is kept.
-	t.off, t.skip = info.Size()-n-1, true
+	t.off, t.skip, t.passed = info.Size()-n-1, true, 0
 	return nil
 }
 
@@ -71,7 +92,7 @@ func (t *Tailer) Poll(budget int, line func([]byte)) (more bool, err error) {
 		return false, fmt.Errorf("look at %s: %w", t.path, err)
 	}
 	if info.Size() < t.off || t.info != nil && !os.SameFile(t.info, info) {
-		t.off, t.skip = 0, false
+		t.SkipTo(0)
 	}
 	t.info = info
 	defer func() {
@@ -80,6 +101,9 @@ func (t *Tailer) Poll(budget int, line func([]byte)) (more bool, err error) {
 		}
 	}()
 	for budget > 0 && t.off < info.Size() {
+		if t.passed > maxPassed {
+			return false, noLines(t.path)
+		}
 		n, err := t.chunk(f, min(int64(max(budget, 512)), info.Size()-t.off), line)
 		if err != nil {
 			return false, fmt.Errorf("read %s at byte %d: %w", t.path, t.off, err)
@@ -123,7 +147,7 @@ func (t *Tailer) chunk(f *os.File, n int64, line func([]byte)) (int, error) {
 		}
 		if t.skip || got >= maxLine {
 			t.skip = true
-			t.off += int64(got)
+			t.off, t.passed = t.off+int64(got), t.passed+int64(got)
 			return got, nil
 		}
 		if int64(got) < n || err != nil {
@@ -141,6 +165,7 @@ func (t *Tailer) lines(data []byte, line func([]byte)) {
 	for len(data) > 0 {
 		i := bytes.IndexByte(data, '\n')
 		if i > 0 {
+			t.passed += passedIn(data[:i])
 			line(data[:i:i])
 		}
 		data = data[i+1:]
