@@ -65,7 +65,7 @@ type glimpse struct {
 	used uint64
 	run  Run
 	at   span
-	ok   bool
+	err  error
 }
 
 // NewCache is a cache without runs.
@@ -177,16 +177,18 @@ func (k *kept) series(ctx context.Context) error {
 }
 
 // look is lookAt that remembers.
-func (c *Cache) look(ctx context.Context, dir string) (Run, span, bool) {
+func (c *Cache) look(ctx context.Context, dir string) (Run, span, error) {
 	key, _ := filesOf(dir)
 	g := c.others[dir]
 	if g == nil || g.key != key {
 		g = &glimpse{key: key}
-		g.run, g.at, g.ok = lookAt(ctx, dir)
+		if g.run, g.at, g.err = lookAt(ctx, dir); ctx.Err() != nil {
+			return Run{}, span{}, ctx.Err()
+		}
 		c.others[dir] = g
 	}
 	g.used = c.call
-	return g.run, g.at, g.ok
+	return g.run, g.at, g.err
 }
 
 // filesOf tells versions of the files apart that a run's figures rest on, and says whether the run is over. Of one

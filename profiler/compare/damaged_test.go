@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -65,5 +66,46 @@ func TestFIFOsAreErrors(t *testing.T) {
 		case <-time.After(5 * time.Second):
 			t.Fatalf("a FIFO as %s hangs", name)
 		}
+	}
+}
+
+// A run of another user whose step file is a hole is left out, in words, and keeps nobody busy until its end.
+func TestHoleInARunBeside(t *testing.T) {
+	root := t.TempDir()
+	began := time.Now().Add(-time.Hour)
+	mine := spec{id: "mine", variant: "cola", scheme: "btp", steps: 30, wallNanos: 1e9, began: began}.write(t, root)
+	theirs := spec{id: "theirs", variant: "cola", scheme: "btp", steps: 30, wallNanos: 1e9, seed: 3, began: began}.write(t, root)
+	ok(t, os.Chtimes(filepath.Join(theirs, "run.json"), began, began))
+	path := record.StepsPath(theirs, 0)
+	ok(t, os.WriteFile(path, nil, 0o600))
+	ok(t, os.Truncate(path, 1<<40))
+	tables := make(chan Table, 1)
+	errs := make(chan error, 2)
+	go func() {
+		table, err := Compare([]string{mine}, Options{})
+		errs <- err
+		tables <- table
+		_, err = Compare([]string{mine, theirs}, Options{})
+		errs <- err
+	}()
+	wait := func() error {
+		select {
+		case err := <-errs:
+			return err
+		case <-time.After(60 * time.Second):
+			t.Fatal("the hole is read to its end")
+		}
+		return nil
+	}
+	ok(t, wait())
+	table := <-tables
+	if r := table.Rows[0]; len(r.Overlapped) != 0 || !slices.Equal(r.Unseen, []string{"theirs"}) {
+		t.Errorf("overlapped by %v, unseen %v", r.Overlapped, r.Unseen)
+	}
+	if text := table.Text(); !strings.Contains(text, "Whether theirs ran beside mine nobody can tell") {
+		t.Error(text)
+	}
+	if err := wait(); !errors.Is(err, record.ErrNoLines) {
+		t.Errorf("compared: %v", err)
 	}
 }

@@ -53,6 +53,9 @@ func (r *Row) notes() (notes []string) {
 	if len(r.Overlapped) > 0 {
 		say("! %s ran while %s ran: they slowed each other; no verdict.", name, plain(strings.Join(r.Overlapped, ", ")))
 	}
+	if len(r.Unseen) > 0 {
+		say("Whether %s ran beside %s nobody can tell: the steps cannot be read.", plain(strings.Join(r.Unseen, ", ")), name)
+	}
 	if !r.Comparable {
 		say("≠ %s is not comparable: %s.", name, r.differences(StepTime))
 	}

@@ -43,6 +43,7 @@ func findOverlaps(ctx context.Context, runs []*loaded, look looker) error {
 	}
 	for _, r := range runs {
 		slices.Sort(r.overlapped)
+		slices.Sort(r.unseen)
 	}
 	return nil
 }
@@ -64,17 +65,17 @@ func besideEachOther(runs []*loaded) {
 	}
 }
 
-// looker finds out when the steps of a run ran that is not compared; false: nobody can tell.
-type looker func(ctx context.Context, dir string) (Run, span, bool)
+// looker finds out when the steps of a run ran that is not compared; an error: nobody can tell.
+type looker func(ctx context.Context, dir string) (Run, span, error)
 
 // lookAt reads it from the run's files.
-func lookAt(ctx context.Context, dir string) (Run, span, bool) {
+func lookAt(ctx context.Context, dir string) (Run, span, error) {
 	run, err := ReadRun(dir)
 	if err != nil {
-		return Run{}, span{}, false
+		return Run{}, span{}, err
 	}
-	at, ok := stepsOf(ctx, dir)
-	return run, at, ok
+	at, err := stepsOf(ctx, dir)
+	return run, at, err
 }
 
 // beside notes a run that ran at the times given, where that was a share of the run's time that counts.
@@ -99,7 +100,8 @@ func (r *Run) written() string {
 }
 
 // others looks through a store for runs that are not compared and ran meanwhile. The times of the files
-// sort out nearly all without opening them. What cannot be read did not disturb anybody.
+// sort out nearly all without opening them. What cannot be read did not disturb anybody; where its steps are no lines, that
+// is told.
 func others(ctx context.Context, store string, given map[string]bool, runs []*loaded, look looker) error {
 	entries, err := os.ReadDir(store)
 	if errors.Is(err, fs.ErrPermission) {
@@ -124,13 +126,17 @@ func others(ctx context.Context, store string, given map[string]bool, runs []*lo
 		if !ok || !slices.ContainsFunc(lives, func(s span) bool { return maybe.shared(s) > 0 }) {
 			continue
 		}
-		run, at, ok := look(ctx, dir)
-		if !ok {
+		run, at, err := look(ctx, dir)
+		if err != nil && !errors.Is(err, record.ErrNoLines) {
 			continue
 		}
 		for _, r := range runs {
-			if sameHost(&r.run, &run) {
+			switch {
+			case !sameHost(&r.run, &run):
+			case err == nil:
 				r.beside(run.ID, at)
+			case slices.ContainsFunc(r.lives(), func(s span) bool { return maybe.shared(s) > 0 }):
+				r.unseen = append(r.unseen, run.ID)
 			}
 		}
 	}
@@ -160,14 +166,17 @@ func lifetime(dir string) (span, bool) {
 	return s, true
 }
 
+// errNoSteps is the error about a run that has none.
+var errNoSteps = errors.New("no steps")
+
 // errFirst ends a reading at the first line.
 var errFirst = errors.New("first line")
 
 // stepsOf is when a run's steps ran, by the first and the last line of its lowest rank.
-func stepsOf(ctx context.Context, dir string) (span, bool) {
+func stepsOf(ctx context.Context, dir string) (span, error) {
 	ranks, err := record.StepRanks(dir)
 	if err != nil || len(ranks) == 0 {
-		return span{}, false
+		return span{}, cmp.Or(err, errNoSteps)
 	}
 	var s span
 	path := record.StepsPath(dir, ranks[0])
@@ -175,12 +184,12 @@ func stepsOf(ctx context.Context, dir string) (span, bool) {
 		s.from = l.TSNanos - max(0, l.WallNanos)
 		return errFirst
 	}); !errors.Is(err, errFirst) {
-		return span{}, false
+		return span{}, cmp.Or(err, errNoSteps)
 	}
 	last, err := record.LastSteps(path, 1)
-	if err != nil || len(last) == 0 {
-		return span{}, false
+	if err != nil || len(last) == 0 || s.from <= 0 {
+		return span{}, cmp.Or(err, errNoSteps)
 	}
 	s.to = last[0].TSNanos
-	return s, s.from > 0
+	return s, nil
 }

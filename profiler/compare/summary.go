@@ -88,7 +88,9 @@ type loaded struct {
 	like    likeness
 	// overlapped are the ids of runs of the same host that ran meanwhile.
 	overlapped []string
-	partial    bool // whoever compares says that it has not done all of its work
+	// unseen are those of which nobody can tell, because their steps cannot be read.
+	unseen  []string
+	partial bool // whoever compares says that it has not done all of its work
 }
 
 func load(ctx context.Context, dir string) (*loaded, error) {

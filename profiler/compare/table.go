@@ -39,6 +39,7 @@ type Row struct {
 	Differs     []string     `json:"differs"`               // names of all differences that no comparison is made for
 	Differences []Difference `json:"differences,omitempty"` // all differences from the baseline
 	Overlapped  []string     `json:"overlapped,omitempty"`  // ids of runs of the same host that ran meanwhile and slowed it
+	Unseen      []string     `json:"unseen,omitempty"`      // ids of runs of the same host whose steps cannot be read: they may have run meanwhile
 }
 
 // Table is DESIGN.md's `compare` object.
@@ -168,7 +169,7 @@ func build(runs []*loaded, base, vanilla *loaded) Table {
 	for _, r := range runs {
 		d := difference(&ref.run, &r.run)
 		row := Row{Summary: r.summary, CI: r.summary.StepTimeCI, Differs: []string{}, Differences: d.all, Comparable: d.timed(),
-			LossMatches: d.lossMatches(ref, r), Overlapped: r.overlapped}
+			LossMatches: d.lossMatches(ref, r), Overlapped: r.overlapped, Unseen: r.unseen}
 		row.Differs = append(row.Differs, d.names()...)
 		row.VsFull, row.VsVanilla = t.speedup(p, base, r), t.speedup(p, vanilla, r)
 		t.Rows = append(t.Rows, row)

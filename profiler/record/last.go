@@ -84,7 +84,7 @@ func lastLines(path string, yield func([]byte) bool) error {
 			first = false
 		}
 		if len(buf) > maxLine {
-			return fmt.Errorf("%s holds a line of more than %d bytes: not a file of records", path, maxLine)
+			return fmt.Errorf("%s holds a line of more than %d bytes: %w", path, maxLine, ErrNoLines)
 		}
 		rest = buf
 	}
