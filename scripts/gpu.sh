@@ -6,7 +6,7 @@
 #
 # The report is one JSON file: $OUT/gpu-DATE.json, or bench/results/ in the project, or the present folder. It is whole after every
 # part; ctrl-C leaves what there is. DEVICE=emulated walks through the parts without a GPU, with tiny sizes. PYTHON (python3) is
-# looked through for NVIDIA's libraries and for PyTorch. FLAGS go to `boost-tui bench-device`: --only attention,products
+# looked through for NVIDIA's libraries and for PyTorch. FLAGS go to `boost-tui bench-gpu`: --only attention,products
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 say() { echo "gpu: $*" >&2; }
@@ -84,7 +84,7 @@ flags=(--device "${DEVICE:-cuda}" --python "$python" --out "$report")
 store=$(mktemp -d)
 trap 'rm -rf "$store"' EXIT
 export BOOST_RUNS="$store/runs"
-"$program" bench-device "${flags[@]}" "$@" </dev/null &
+"$program" bench-gpu "${flags[@]}" "$@" </dev/null &
 pid=$!
 trap 'kill -TERM "$pid" 2>/dev/null || :' INT TERM # the program ends in good order, and then this does
 while :; do

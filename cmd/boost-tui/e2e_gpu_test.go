@@ -63,12 +63,12 @@ func TestGPUScript(t *testing.T) {
 	if !r.Complete || !r.Tiny || r.Device != "emulated" {
 		t.Errorf("%+v", r)
 	}
-	p.want(exitOK, "bench-device", "--check", found[0])
+	p.want(exitOK, "bench-gpu", "--check", found[0])
 	brokenOff(t, filepath.Join(folder, "gpu.sh"))
 	if err := os.WriteFile(found[0], []byte(`{"schema": 1, "parts": [{"name": "x"}]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p.want(exitCheck, "bench-device", "--check", found[0])
+	p.want(exitCheck, "bench-gpu", "--check", found[0])
 }
 
 // brokenOff ends the script by a signal when the first part is done: what there is is a report.
