@@ -17,6 +17,7 @@ import (
 type binding struct {
 	cpus  []int // that the agent may use; nil: ranks are not bound
 	cards []string
+	cuda  bool // ranks compute on cards
 }
 
 // ownCards is the variable by which a rank knows that the cards it sees are for it alone (trainer/devices reads it).
@@ -27,8 +28,8 @@ const maxCPUs = 1024
 
 // bindingOf finds out what there is to share.
 func bindingOf(e experiment.Experiment, getenv func(string) string) binding {
-	var b binding
-	if e.Step.Device == experiment.DeviceCUDA && getenv("CUDA_VISIBLE_DEVICES") != "" {
+	b := binding{cuda: e.Step.Device == experiment.DeviceCUDA}
+	if b.cuda && getenv("CUDA_VISIBLE_DEVICES") != "" {
 		b.cards = strings.Split(getenv("CUDA_VISIBLE_DEVICES"), ",")
 	}
 	given, err := strconv.Atoi(getenv("SLURM_CPUS_PER_TASK"))
@@ -63,6 +64,20 @@ func (b binding) environ(env []string, i, n int) []string {
 	}
 	// The last of a name counts. The first says that the cards are the rank's own: the others see theirs.
 	return append(env, ownCards+"=1", "CUDA_VISIBLE_DEVICES="+strings.Join(cards, ","))
+}
+
+// card is the one that rank i of n computes on, as CUDA_VISIBLE_DEVICES names cards; "": none.
+func (b binding) card(i, n int) string {
+	own := share(b.cards, i, n)
+	switch {
+	case !b.cuda:
+		return ""
+	case own != nil:
+		return strings.TrimSpace(own[0])
+	case len(b.cards) > 0: // ranks share cards
+		return strings.TrimSpace(b.cards[i%len(b.cards)])
+	}
+	return strconv.Itoa(i)
 }
 
 // start starts rank i of n on this host, on its part of the processors. A child has those of the thread that makes it.

@@ -71,3 +71,18 @@ func TestBinding(t *testing.T) {
 		t.Error("nothing was given")
 	}
 }
+
+// What is sampled of a card belongs to the rank that was given it.
+func TestCardOfARank(t *testing.T) {
+	e := experiment.Default()
+	e.Step.Device = experiment.DeviceCUDA
+	for given, want := range map[string][2]string{"": {"0", "1"}, "3,5": {"3", "5"}, "2, 3, 6, 7": {"2", "6"}, "GPU-a,GPU-b": {"GPU-a", "GPU-b"}, "4": {"4", "4"}} {
+		b := bindingOf(e, func(name string) string { return map[string]string{"CUDA_VISIBLE_DEVICES": given}[name] })
+		if got := [2]string{b.card(0, 2), b.card(1, 2)}; got != want {
+			t.Errorf("%q: %v, want %v", given, got, want)
+		}
+	}
+	if got := bindingOf(experiment.Default(), func(string) string { return "1" }).card(0, 1); got != "" {
+		t.Errorf("cpu: card %q", got)
+	}
+}

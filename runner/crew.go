@@ -44,7 +44,8 @@ type rank struct {
 	proc  *os.Process
 	spec  *os.File // write end of its stdin: its lifeline
 	told  syscall.Signal
-	ended bool // its agent has heard of its end
+	card  string // that it computes on; "": none
+	ended bool   // its agent has heard of its end
 }
 
 // stopped reports whether the rank is stopped (SIGSTOP, a debugger).
@@ -194,7 +195,7 @@ func (c *crew) startRank(i int, door *os.File) error {
 	if err != nil {
 		return errors.Join(err, spec.Close())
 	}
-	c.ranks = append(c.ranks, &rank{index: i, proc: proc, spec: spec})
+	c.ranks = append(c.ranks, &rank{index: i, proc: proc, spec: spec, card: b.card(i-c.first, c.size())})
 	if err := spec.SetWriteDeadline(time.Now().Add(specPatience)); err != nil {
 		return err
 	}
@@ -235,7 +236,7 @@ func (c *crew) wake() {
 func (c *crew) members() []sample.Rank {
 	m := make([]sample.Rank, len(c.ranks))
 	for i, r := range c.ranks {
-		m[i] = sample.Rank{Rank: r.index, PID: r.proc.Pid}
+		m[i] = sample.Rank{Rank: r.index, PID: r.proc.Pid, Card: r.card}
 	}
 	return m
 }

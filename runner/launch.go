@@ -24,6 +24,7 @@ type LaunchOptions struct {
 	Preflight *protocol.PreflightSpec // look at the machines instead of training; nil: train
 	Predicted *Predicted
 	Versions  Versions // Binary and Go are filled in
+	GPUs      []GPU    // that the ranks compute on; nil: none, or not known
 }
 
 // hostsOf are the hosts of a place that knows them; nil: this one.
@@ -68,7 +69,7 @@ func Launch(ctx context.Context, s *Store, e experiment.Experiment, o LaunchOpti
 		}
 	}
 	r, dir, err := s.Create(e, CreateOptions{Argv: o.Argv, Predicted: o.Predicted, Versions: o.Versions, Foreground: !o.Detach, After: o.After, Sweep: o.Sweep,
-		Resumed: o.Resumed, Preflight: o.Preflight, Hosts: hostsOf(place)})
+		Resumed: o.Resumed, Preflight: o.Preflight, Hosts: hostsOf(place), GPUs: o.GPUs})
 	if err != nil {
 		return nil, err
 	}

@@ -64,7 +64,7 @@ func (c *conduct) restart(ctx context.Context, in Info) (next string, err error)
 	case !errors.Is(err, fs.ErrNotExist):
 		return "", fmt.Errorf("find a checkpoint of run %s to go on from: %w", in.ID, err)
 	}
-	r, dir, err := s.Create(e, CreateOptions{Argv: in.Run.Argv, Predicted: in.Run.Predicted, Versions: in.Run.Versions, Foreground: in.Run.Foreground,
+	r, dir, err := s.Create(e, CreateOptions{Argv: in.Run.Argv, Predicted: in.Run.Predicted, Versions: in.Run.Versions, GPUs: in.Run.GPUs, Foreground: in.Run.Foreground,
 		Sweep: in.Run.Sweep, Resumed: resumed, Hosts: successorHosts(in.Run, c.lost), Restart: &Restart{Of: in.Run.ID, Number: in.Run.restartNumber() + 1}})
 	if err != nil {
 		return "", fmt.Errorf("restart run %s: %w", in.ID, err)

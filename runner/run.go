@@ -46,6 +46,12 @@ type Run struct {
 	Hosts      []string                `json:"hosts"`
 	CPU        string                  `json:"cpu,omitempty"`   // processor of the first host
 	Cores      int                     `json:"cores,omitempty"` // that its ranks share
+	GPUs       []GPU                   `json:"gpus,omitempty"`  // one for each rank, where they compute on GPUs of this host
+}
+
+// GPU is a card of a run.
+type GPU struct {
+	Name string `json:"name"`
 }
 
 // Resumed is the checkpoint that a run continues.

@@ -50,6 +50,7 @@ type CreateOptions struct {
 	Restart    *Restart
 	Preflight  *protocol.PreflightSpec // nil: it trains
 	Hosts      []string                // that its ranks are on; nil: this one
+	GPUs       []GPU                   // that its ranks compute on; nil: none, or not known
 }
 
 // reserveBytes is kept free for a run's last words on a disk that fills up.
@@ -78,7 +79,7 @@ func (s *Store) Create(e experiment.Experiment, o CreateOptions) (Run, string, e
 		Schema: Schema, Name: e.Name, Tags: e.Tags, Argv: o.Argv,
 		Host: me.Host, User: userName(), Launcher: me, Foreground: o.Foreground, After: o.After, Sweep: o.Sweep, Resumed: o.Resumed, Restart: o.Restart,
 		Preflight: o.Preflight, Experiment: e, Model: shapeOf(e.Model), Plan: planOf(e), Predicted: o.Predicted, Versions: o.Versions,
-		Hosts: []string{me.Host}, CPU: cpuName(), Cores: runtime.GOMAXPROCS(0),
+		Hosts: []string{me.Host}, CPU: cpuName(), Cores: runtime.GOMAXPROCS(0), GPUs: o.GPUs,
 	}
 	if o.Hosts != nil {
 		r.Hosts = o.Hosts

@@ -6,7 +6,7 @@
 #
 # The report is one JSON file: $OUT/gpu-DATE.json, or bench/results/ in the project, or the present folder. It is whole after every
 # part; ctrl-C leaves what there is. DEVICE=emulated walks through the parts without a GPU, with tiny sizes. PYTHON (python3) is
-# looked through for NVIDIA's libraries and for PyTorch. FLAGS go to `boost-tui bench-device`: --only attention,products
+# looked through for NVIDIA's libraries and for PyTorch. FLAGS go to `boost-tui bench-gpu`: --only attention,products
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 say() { echo "gpu: $*" >&2; }
@@ -20,7 +20,7 @@ bundle() {
 	scripts/cuda.sh >&2
 	cp build/libboost_cuda.so "$to/"
 	scripts/cuda.sh tests >&2
-	for file in ops_test attention_test attention_bench; do
+	for file in ops_test attention_test; do
 		cp "build/cuda-tests/$file" "$to/"
 	done
 	cp scripts/gpu.sh scripts/sdpa.py "$to/"
@@ -63,7 +63,10 @@ print(first("nccl/lib/libnccl.so.2"))
 END
 	)
 	lt=$(sed -n 1p <<<"$found") nccl=$(sed -n 2p <<<"$found")
-	[ -z "$lt" ] || export BOOST_CUBLASLT="${BOOST_CUBLASLT:-$lt}" LD_LIBRARY_PATH="$(dirname "$lt")${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+	if [ -n "$lt" ]; then
+		folder=$(dirname "$lt")
+		export BOOST_CUBLASLT="${BOOST_CUBLASLT:-$lt}" LD_LIBRARY_PATH="$folder${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+	fi
 	[ -z "$nccl" ] || export BOOST_NCCL="${BOOST_NCCL:-$nccl}"
 fi
 
@@ -80,8 +83,13 @@ flags=(--device "${DEVICE:-cuda}" --python "$python" --out "$report")
 # A store of its own, and nothing of what runs leave behind.
 store=$(mktemp -d)
 trap 'rm -rf "$store"' EXIT
-trap : INT TERM # the program ends in good order, and then this does
 export BOOST_RUNS="$store/runs"
-code=0
-"$program" bench-device "${flags[@]}" "$@" || code=$?
+"$program" bench-gpu "${flags[@]}" "$@" </dev/null &
+pid=$!
+trap 'kill -TERM "$pid" 2>/dev/null || :' INT TERM # the program ends in good order, and then this does
+while :; do
+	code=0
+	wait "$pid" || code=$?
+	kill -0 "$pid" 2>/dev/null || break
+done
 exit "$code"

@@ -5,7 +5,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
+	"time"
 
 	"boost-tui/trainer/prove"
 )
@@ -61,9 +63,38 @@ func TestGPUScript(t *testing.T) {
 	if !r.Complete || !r.Tiny || r.Device != "emulated" {
 		t.Errorf("%+v", r)
 	}
-	p.want(exitOK, "bench-device", "--check", found[0])
+	p.want(exitOK, "bench-gpu", "--check", found[0])
+	brokenOff(t, filepath.Join(folder, "gpu.sh"))
 	if err := os.WriteFile(found[0], []byte(`{"schema": 1, "parts": [{"name": "x"}]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p.want(exitCheck, "bench-device", "--check", found[0])
+	p.want(exitCheck, "bench-gpu", "--check", found[0])
+}
+
+// brokenOff ends the script by a signal when the first part is done: what there is is a report.
+func brokenOff(t *testing.T, script string) {
+	t.Helper()
+	out := t.TempDir()
+	cmd := exec.Command(script)
+	cmd.Env = append(os.Environ(), "DEVICE=emulated", "OUT="+out)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for deadline := time.Now().Add(time.Minute); len(found) == 0 && time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		found, _ = filepath.Glob(filepath.Join(out, "*.json")) // the pattern is right
+	}
+	_ = cmd.Process.Signal(syscall.SIGTERM) // it may have ended
+	err := cmd.Wait()
+	if len(found) != 1 {
+		t.Fatalf("there is no report: %v", err)
+	}
+	data, readErr := os.ReadFile(found[0])
+	r, parseErr := prove.Parse(data)
+	if readErr != nil || parseErr != nil || len(r.Parts) == 0 {
+		t.Errorf("%v, %v\n%s", readErr, parseErr, data)
+	}
+	if !r.Complete && (err == nil || len(r.Parts) > 18) {
+		t.Errorf("broken off after %d parts, and it ends with %v", len(r.Parts), err)
+	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"boost-tui/experiment"
 	"boost-tui/internal/regular"
+	"boost-tui/profiler"
 	"boost-tui/profiler/record"
 )
 
@@ -51,6 +52,22 @@ type Run struct {
 // GPU of a run.
 type GPU struct {
 	Name string `json:"name"`
+}
+
+// PeakFLOPS is what all cards of a run can do per second at most in its type of numbers; 0: unknown.
+func (r *Run) PeakFLOPS() float64 {
+	if r.Experiment == nil || r.Experiment.Step.DType != experiment.BF16 {
+		return 0
+	}
+	var sum float64
+	for _, g := range r.GPUs {
+		p, ok := profiler.PeakOf(g.Name)
+		if !ok {
+			return 0
+		}
+		sum += p.FLOPS
+	}
+	return sum
 }
 
 // result is what comparisons need of result.json.

@@ -51,6 +51,7 @@ type Summary struct {
 	PeakMemory       *int64     `json:"peak_memory,omitempty"`     // allocated on the device by the rank with the most
 	ResidentMemory   *int64     `json:"resident_memory,omitempty"` // of the largest rank's process, by the last samples taken while it trained
 	FLOPsPerSecond   *float64   `json:"flops_per_second,omitempty"`
+	MFU              *float64   `json:"mfu,omitempty"` // of the cards' peak in bf16; absent for cards that are not known, and other types
 	StepTimePlanned  *float64   `json:"step_time_predicted,omitempty"`
 	Kept             int        `json:"kept"` // steps that the figures rest on
 	Skipped          int        `json:"skipped"`
@@ -139,6 +140,9 @@ func (l *loaded) summarize(res result) Summary {
 	s.ResidentMemory = m.resident(r.Dir)
 	if f := r.Predicted.FLOPs; f > 0 && s.StepTimeMean != nil {
 		s.FLOPsPerSecond = known(f / *s.StepTimeMean)
+		if peak := r.PeakFLOPS(); peak > 0 {
+			s.MFU = known(*s.FLOPsPerSecond / peak)
+		}
 	}
 	if p := r.Predicted.StepSeconds; p > 0 {
 		s.StepTimePlanned = known(p)

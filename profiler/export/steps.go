@@ -31,7 +31,7 @@ func writeSteps(ctx context.Context, w io.Writer, runs []*run) error {
 				t.text(r.ID).int(l.Step, int64(rank))
 				t.seconds(l.WallNanos, l.ComputeNanos, l.CommNanos, l.ExposedNanos, l.OverlapNanos, l.WaitNanos, l.MemNanos, l.IdleNanos,
 					l.BubbleNanos, l.ForwardNanos, l.BackwardNanos, l.OptimizerNanos)
-				t.known(l.Tokens).float(tokenRate(l, r.perDevice()), math.NaN(), scale(l.CommBytes, 1e6)).known(l.Collectives)
+				t.known(l.Tokens).float(tokenRate(l, r.perDevice()), mfuPercent(l, r), scale(l.CommBytes, 1e6)).known(l.Collectives)
 				t.float(l.Loss, l.GradNorm, scale(l.MemAllocBytes, 1<<30), scale(l.MemReservedBytes, 1<<30)).int(warmup, counts).text(r.Plan.Link)
 				return t.end()
 			})
@@ -49,6 +49,15 @@ func tokenRate(l *record.StepLine, devices int64) float64 {
 		return math.NaN()
 	}
 	return float64(l.Tokens) / (float64(l.WallNanos) / 1e9) / float64(devices)
+}
+
+// mfuPercent is the model's FLOPs per second of the step in hundredths of the cards' peak.
+func mfuPercent(l *record.StepLine, r *run) float64 {
+	peak := r.PeakFLOPS()
+	if peak <= 0 || r.Predicted.FLOPs <= 0 || l.WallNanos <= 0 {
+		return math.NaN()
+	}
+	return 100 * r.Predicted.FLOPs / (float64(l.WallNanos) / 1e9) / peak
 }
 
 func scale(v int64, unit float64) float64 {

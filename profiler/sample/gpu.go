@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -60,10 +62,6 @@ type gpuWorker struct {
 
 func startGPUs(gpus GPUs, ranks []Rank) *gpuWorkers {
 	w := &gpuWorkers{gpus: gpus}
-	byPID := map[int]int{}
-	for _, r := range ranks {
-		byPID[r.PID] = r.Rank
-	}
 	for _, g := range gpus.List() {
 		k := &gpuWorker{ask: make(chan time.Time, 1), answer: make(chan record.HealthLine, 1)}
 		w.workers = append(w.workers, k)
@@ -71,7 +69,7 @@ func startGPUs(gpus GPUs, ranks []Rank) *gpuWorkers {
 		go func() {
 			defer w.wg.Done()
 			for at := range k.ask {
-				k.answer <- readGPU(g, at, byPID)
+				k.answer <- readGPU(g, at, ranks)
 			}
 		}()
 	}
@@ -79,18 +77,43 @@ func startGPUs(gpus GPUs, ranks []Rank) *gpuWorkers {
 }
 
 // readGPU survives whatever the driver's binding does.
-func readGPU(g GPU, at time.Time, byPID map[int]int) (l record.HealthLine) {
+func readGPU(g GPU, at time.Time, ranks []Rank) (l record.HealthLine) {
 	l = record.NewHealthLine(record.KindGPU, at.UnixNano())
 	defer func() { _ = recover() }()
 	l.Device = int64(g.Describe().Index)
-	for _, pid := range g.PIDs() {
-		if r, ok := byPID[pid]; ok {
-			l.Rank = int64(r)
-			break
-		}
+	if r := rankOn(g, ranks); r != nil {
+		l.Rank = int64(r.Rank)
 	}
 	g.Read(&l)
 	return l
+}
+
+// rankOn is the rank that computes on a card: by the processes that the driver names, and where it names none of ours, as inside
+// a container, by the card that the rank was given; nil: none is known.
+func rankOn(g GPU, ranks []Rank) *Rank {
+	for _, pid := range g.PIDs() {
+		for i := range ranks {
+			if ranks[i].PID == pid {
+				return &ranks[i]
+			}
+		}
+	}
+	about := g.Describe()
+	for i := range ranks {
+		if ranks[i].on(about) {
+			return &ranks[i]
+		}
+	}
+	return nil
+}
+
+// on reports whether the rank was given the card.
+func (r *Rank) on(d Description) bool {
+	if strings.HasPrefix(r.Card, "GPU-") {
+		return strings.HasPrefix(d.UUID, r.Card)
+	}
+	n, err := strconv.Atoi(r.Card)
+	return err == nil && n == d.Index
 }
 
 func (w *gpuWorkers) sample(ctx context.Context, now time.Time) []record.HealthLine {

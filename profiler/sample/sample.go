@@ -22,6 +22,8 @@ import (
 // Rank is a rank's process on this host.
 type Rank struct {
 	Rank, PID int
+	// Card is the GPU that it computes on as CUDA_VISIBLE_DEVICES names cards: a number, or the beginning of a UUID; "": none, or not known.
+	Card string
 }
 
 // Options of New.

@@ -60,7 +60,7 @@ func TestAProcessThatEndedHasNoLine(t *testing.T) {
 	if err := c.Start(); err != nil {
 		t.Skip(err)
 	}
-	s := New(Options{Ranks: []Rank{{0, c.Process.Pid}}})
+	s := New(Options{Ranks: []Rank{{PID: c.Process.Pid}}})
 	if n := len(linesOf(s.Sample(context.Background()), record.KindCPU)); n != 1 {
 		t.Errorf("%d lines while it lives", n)
 	}
@@ -94,6 +94,43 @@ func TestSimulatedGPUs(t *testing.T) {
 	}
 }
 
+// Whose a card is follows from the processes that the driver names, else from what the ranks were given.
+func TestRankOfACard(t *testing.T) {
+	const uuid = "GPU-00000000-0000-0000-0000-000000000001" // of the simulated card 1
+	for name, c := range map[string]struct {
+		ranks []Rank
+		want  [3]int64 // rank of each card
+	}{
+		"by number":  {[]Rank{{Rank: 4, PID: 1, Card: "0"}, {Rank: 5, PID: 2, Card: "2"}}, [3]int64{4, record.Unknown, 5}},
+		"by UUID":    {[]Rank{{Rank: 4, PID: 1, Card: uuid}, {Rank: 5, PID: 2, Card: uuid[:len(uuid)-1] + "2"}}, [3]int64{record.Unknown, 4, 5}},
+		"shared":     {[]Rank{{Rank: 4, PID: 1, Card: "1"}, {Rank: 5, PID: 2, Card: "1"}}, [3]int64{record.Unknown, 4, record.Unknown}},
+		"MIG, cpu":   {[]Rank{{Rank: 4, PID: 1, Card: "MIG-1"}, {Rank: 5, PID: 2}}, [3]int64{record.Unknown, record.Unknown, record.Unknown}},
+		"by process": {[]Rank{{Rank: 4, PID: 1, Card: "0"}, {Rank: 5, PID: 42, Card: "1"}}, [3]int64{5, 5, 5}},
+	} {
+		var gpus GPUs = NewSimulator(3, time.Now)
+		if name == "by process" {
+			gpus = busy{}
+		}
+		for _, l := range linesOf(New(Options{GPUs: gpus, Ranks: c.ranks}).Sample(t.Context()), record.KindGPU) {
+			if l.Rank != c.want[l.Device] {
+				t.Errorf("%s: card %d is of rank %d, want %d", name, l.Device, l.Rank, c.want[l.Device])
+			}
+		}
+	}
+}
+
+// busy is three cards that process 42 computes on.
+type busy struct{}
+
+func (busy) List() []GPU  { return []GPU{busyCard(0), busyCard(1), busyCard(2)} }
+func (busy) Close() error { return nil }
+
+type busyCard int
+
+func (c busyCard) Describe() Description { return Description{Index: int(c)} }
+func (busyCard) PIDs() []int             { return []int{7, 42} }
+func (busyCard) Read(*record.HealthLine) {}
+
 // sick is a driver that hangs on one card and panics on another.
 type sick struct{ hang chan struct{} }
 
@@ -117,7 +154,7 @@ func (c *sickCard) Read(l *record.HealthLine) {
 
 func TestASickDriverHoldsUpNothing(t *testing.T) {
 	hang := make(chan struct{})
-	s := New(Options{GPUs: &sick{hang}, Ranks: []Rank{{7, 42}}})
+	s := New(Options{GPUs: &sick{hang}, Ranks: []Rank{{Rank: 7, PID: 42}}})
 	for range 3 {
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 		gpu := linesOf(s.Sample(ctx), record.KindGPU)
@@ -140,7 +177,7 @@ func TestWriteAppendsLines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := New(Options{Ranks: []Rank{{0, os.Getpid()}}})
+	s := New(Options{Ranks: []Rank{{Rank: 0, PID: os.Getpid()}}})
 	if err := s.Write(context.Background(), w); err != nil {
 		t.Fatal(err)
 	}

@@ -70,7 +70,7 @@ func own(name string, seconds int) part {
 }
 
 func (p *proof) measure(name string, budget time.Duration) []string {
-	argv := []string{p.Program, "bench-device", "--part", name, "--device", p.Device, "--budget", budget.String()}
+	argv := []string{p.Program, "bench-gpu", "--part", name, "--device", p.Device, "--budget", budget.String()}
 	if p.Tiny {
 		argv = append(argv, "--tiny")
 	}

@@ -145,7 +145,7 @@ func (b *bench) losses(ctx context.Context, device, dtype string, steps int) (lo
 	if err != nil {
 		return nil, nil, err
 	}
-	t, err := newTrainer(ctx, dev, e)
+	t, err := newTrainer(ctx, dev, e, false)
 	if err != nil {
 		return nil, nil, err
 	}

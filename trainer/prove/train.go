@@ -116,7 +116,8 @@ type trainer struct {
 	result step.Result
 }
 
-func newTrainer(ctx context.Context, dev kernels.Device, e experiment.Experiment) (*trainer, error) {
+// newTrainer makes a rank. drawn: its weights are drawn on the device, where those of a run would take minutes of the host.
+func newTrainer(ctx context.Context, dev kernels.Device, e experiment.Experiment, drawn bool) (*trainer, error) {
 	t := &trainer{solo: &solo{Device: dev}}
 	var err error
 	if t.timer, err = profiler.Wrap(t.solo, profiler.Options{}); err != nil {
@@ -132,7 +133,12 @@ func newTrainer(ctx context.Context, dev kernels.Device, e experiment.Experiment
 	if t.step, err = step.New(cfg, t.timer, g); err != nil {
 		return nil, err
 	}
-	if err := t.step.Model().Initialize(ctx); err != nil {
+	if drawn {
+		err = t.step.DrawOnDevice(ctx)
+	} else {
+		err = t.step.Model().Initialize(ctx)
+	}
+	if err != nil {
 		return nil, err
 	}
 	t.tokens = make([]int32, tokensOf(cfg))
@@ -175,7 +181,7 @@ func (b *bench) train(ctx context.Context, s stepPart) (out Step, err error) {
 		return out, err
 	}
 	defer func() { err = errors.Join(err, dev.Close()) }()
-	t, err := newTrainer(ctx, dev, e)
+	t, err := newTrainer(ctx, dev, e, true)
 	if err != nil {
 		return out, err
 	}

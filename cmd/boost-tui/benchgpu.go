@@ -17,7 +17,7 @@ import (
 	"boost-tui/trainer/prove"
 )
 
-// benchDevice are the flags of `bench-device`.
+// benchDevice are the flags of `bench-gpu`.
 type benchDevice struct {
 	part, check string
 	all         prove.AllOptions
@@ -28,7 +28,7 @@ type benchDevice struct {
 func newBenchDevice(a *app) *cobra.Command {
 	var f benchDevice
 	cmd := &cobra.Command{
-		Use: "bench-device", Short: "Measure a GPU, and check what it computes", Hidden: true, Args: cobra.NoArgs,
+		Use: "bench-gpu", Short: "Measure a GPU, and check what it computes", Hidden: true, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case f.check != "":
