@@ -59,7 +59,7 @@ func standAs(dir string, me Process, every time.Duration) (*post, bool, error) {
 	if err != nil {
 		return nil, false, err
 	}
-	lock, err := TakeLock(filepath.Join(dir, standLock), standPatience)
+	lock, err := takeOwnLock(filepath.Join(dir, standLock), standPatience)
 	if err != nil {
 		return nil, false, err
 	}

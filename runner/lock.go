@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"boost-tui/profiler/record"
@@ -69,7 +70,9 @@ func TakeLock(path string, patience time.Duration) (*Lock, error) {
 		}
 		lives, known := lookMark(holder, me)
 		if known && !lives || !known && time.Since(since) > lockStale {
-			takeAway(path, holder)
+			if err := takeAway(path, holder); err != nil {
+				return nil, fmt.Errorf("lock %s is left over from %s: %w", path, linkOwner(path), err)
+			}
 			continue
 		}
 		if time.Since(start) >= patience {
@@ -77,6 +80,24 @@ func TakeLock(path string, patience time.Duration) (*Lock, error) {
 		}
 		time.Sleep(pause)
 	}
+}
+
+// takeOwnLock is TakeLock in a folder of this user's runs: nobody else has a reason to hold a lock there.
+func takeOwnLock(path string, patience time.Duration) (*Lock, error) {
+	if st, err := os.Lstat(path); err == nil && !owned(st) {
+		return nil, fmt.Errorf("lock %s is not this user's: it belongs to %s, who can remove it, and so can the owner of its folder", path, linkOwner(path))
+	}
+	return TakeLock(path, patience)
+}
+
+// linkOwner is the name of the user whose link that is.
+func linkOwner(path string) string {
+	if st, err := os.Lstat(path); err == nil {
+		if sys, ok := st.Sys().(*syscall.Stat_t); ok {
+			return ownerName(int(sys.Uid))
+		}
+	}
+	return ownerName(-1)
 }
 
 // Held reports whether the lock is still this one's; ErrLockLost.
@@ -97,23 +118,27 @@ func (l *Lock) Release() {
 		_ = os.Remove(l.path) // its folder may be gone; whoever finds it otherwise breaks it
 		return
 	}
-	takeAway(l.path, l.token)
+	_ = takeAway(l.path, l.token) // whoever finds it breaks it
 }
 
 // takeAway removes a lock that bears the token, and no other: of two that take it away at once one gets it, and one that
-// was made meanwhile is put back.
-func takeAway(path, token string) {
+// was made meanwhile is put back. The error is about one that this user may not take away.
+func takeAway(path, token string) error {
 	if holder, err := os.Readlink(path); err != nil || holder != token {
-		return
+		return nil
 	}
 	aside := path + "." + nonce()
-	if os.Rename(path, aside) != nil {
-		return
+	if err := os.Rename(path, aside); err != nil {
+		if errors.Is(err, fs.ErrPermission) {
+			return err
+		}
+		return nil
 	}
 	if holder, err := os.Readlink(aside); err == nil && holder != token {
 		_ = os.Symlink(holder, path) // where that fails another has taken it, and Held tells the one it was taken from
 	}
 	_ = os.Remove(aside)
+	return nil
 }
 
 func nonce() string {

@@ -91,7 +91,7 @@ func (s *Store) annotate(id string, edit func(*notesFile) error) error {
 		return fmt.Errorf("run %s is left as it is: it belongs to %s", in.ID, in.Owner())
 	}
 	// Two programs that change notes at once, on two login nodes perhaps, must not undo each other.
-	lock, err := TakeLock(filepath.Join(in.Dir, notesLock), notesPatience)
+	lock, err := takeOwnLock(filepath.Join(in.Dir, notesLock), notesPatience)
 	if err != nil {
 		return fmt.Errorf("run %s is left as it is: %w", in.ID, err)
 	}

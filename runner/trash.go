@@ -147,7 +147,7 @@ func trashIn(root *os.Root, create bool) (trash string, err error) {
 		}
 	}
 	if create {
-		return "", fmt.Errorf("%s is not a folder of this user", trashFolder)
+		return "", fmt.Errorf("%s and %[1]s-%d are not folders of this user: rm --now deletes without them", trashFolder, os.Geteuid())
 	}
 	return "", nil
 }
