@@ -250,6 +250,9 @@ func (h *sshHost) status() remoteStatus {
 	return h.stat
 }
 
+// stillborn reports whether the host's agent could not be started.
+func (h *sshHost) stillborn() bool { return h.status().Stillborn }
+
 // lost is why the host was given up; empty: it was not.
 func (h *sshHost) lost() string {
 	h.mu.Lock()

@@ -74,6 +74,9 @@ func (r *sshRun) watch() {
 			h.send(mirror.Message{Kind: mirror.Beat})
 		}
 		r.passCancel()
+		if slices.ContainsFunc(r.hosts, (*sshHost).stillborn) {
+			_ = r.Kill() // the other agents would wait for one that never comes
+		}
 		if closing.IsZero() && r.closing() {
 			closing = now
 		}
@@ -154,7 +157,7 @@ func (r *sshRun) outcome() (lost []*sshHost, err error) {
 	for _, h := range r.hosts {
 		if h.lost() != "" {
 			lost = append(lost, h)
-		} else if why := h.status().Error; why != "" {
+		} else if why := h.status().Error; why != "" && (h.stillborn() || !slices.ContainsFunc(r.hosts, (*sshHost).stillborn)) {
 			bad = append(bad, fmt.Errorf("host %s: %s", h.name, why))
 		}
 	}

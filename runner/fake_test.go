@@ -54,6 +54,8 @@ func TestMain(m *testing.M) {
 				os.Exit(CodeRefused)
 			}
 			exit(err)
+		case "remote":
+			exit(Guard(os.Stdin, os.Stdout))
 		case "rank":
 			exit(fakeRank())
 		case "launch":

@@ -142,6 +142,8 @@ type remoteStatus struct {
 	Begun bool   `json:"begun"` // a guard is there, or was
 	Ended bool   `json:"ended"` // the agent has ended
 	Error string `json:"error,omitempty"`
+	// Stillborn says that the agent could not be started, which nobody but the session knows: on a full disk nothing tells it.
+	Stillborn bool `json:"stillborn,omitempty"`
 }
 
 // statusOf works out what has become of a host's agent.

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"boost-tui/internal/regular"
+	"boost-tui/profiler/record"
 	"boost-tui/runner/protocol"
 )
 
@@ -24,7 +26,8 @@ type guardOrder struct {
 	Peer   string `json:"peer"`   // address of another host of the run; empty: none is known
 }
 
-// startGuard starts the guard of a host's agent, in a session of its own. It returns when it was handed to the system.
+// startGuard starts the guard of a host's agent, in a session of its own. It returns when that stands over the agent, or says why
+// it does not: on a full disk its log holds nothing.
 func startGuard(binary string, o guardOrder) error {
 	order, err := json.Marshal(o)
 	if err != nil {
@@ -36,16 +39,20 @@ func startGuard(binary string, o guardOrder) error {
 	}
 	defer log.Close() // the guard has its own descriptor
 	cmd := exec.Command(binary, "remote", "--guard")
-	cmd.Dir, cmd.Stdout, cmd.Stderr = "/", log, log
+	cmd.Dir, cmd.Stderr = "/", log
 	cmd.Env = withEnv(o.Env)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	cmd.Stdin = nil
 	r, w, err := os.Pipe()
 	if err != nil {
 		return err
 	}
-	cmd.Stdin = r
-	err = errors.Join(cmd.Start(), r.Close())
+	word, says, err := os.Pipe()
+	if err != nil {
+		return errors.Join(err, r.Close(), w.Close())
+	}
+	defer word.Close() // nothing is said after the word
+	cmd.Stdin, cmd.Stdout = r, says
+	err = errors.Join(cmd.Start(), r.Close(), says.Close())
 	if err == nil {
 		_, err = w.Write(append(order, '\n')) // it fits into the pipe
 	}
@@ -54,13 +61,35 @@ func startGuard(binary string, o guardOrder) error {
 	}
 	// It is not waited for: it outlives this session, which ends with the connection. Until then its end leaves an entry in
 	// the process table, which Release gives up the claim to.
-	return cmd.Process.Release()
+	return errors.Join(guardWord(word), cmd.Process.Release())
+}
+
+// guardWord reads the one line that a guard says: why no agent runs; empty: one does, or another guard sees to it.
+func guardWord(r io.Reader) error {
+	line, err := readLimited(bufio.NewReader(r), maxSetup)
+	if err != nil {
+		return errors.New("what was to stand over the agent ended before it did")
+	}
+	if text := clean(string(bytes.TrimSpace(line)), maxLineRunes); text != "" {
+		return errors.New(text)
+	}
+	return nil
+}
+
+// sayWord says it. Who listened may be gone.
+func sayWord(w io.Writer, why error) {
+	text := ""
+	if why != nil {
+		text = clean(record.Explain(why).Error(), maxLineRunes)
+	}
+	_, _ = io.WriteString(w, text+"\n")
 }
 
 // guard stands over one agent.
 type guard struct {
 	o     guardOrder
 	rec   hostRecord
+	size  int // of the record as it was written last
 	agent *localAgent
 	over  chan error
 	lease lease
@@ -70,29 +99,52 @@ type guard struct {
 }
 
 // Guard is the role of who starts a host's agent for a run elsewhere and stands over it until it ends. A foreground run whose
-// conductor is not heard of any more it ends.
-func Guard(in io.Reader) error {
-	line, err := io.ReadAll(io.LimitReader(in, maxSetup))
+// conductor is not heard of any more it ends. To out goes one line, once it is known whether the agent runs.
+func Guard(in io.Reader, out io.Writer) error {
+	g, err := newGuard(in)
+	if err == nil {
+		err = g.begin()
+	}
+	if errors.Is(err, fs.ErrExist) { // another one was as fast
+		sayWord(out, nil)
+		return err
+	}
+	sayWord(out, err)
 	if err != nil {
 		return fmt.Errorf("guard: %w", err)
 	}
+	g.watch()
+	return g.save()
+}
+
+// newGuard reads what the guard is told.
+func newGuard(in io.Reader) (*guard, error) {
+	line, err := io.ReadAll(io.LimitReader(in, maxSetup))
+	if err != nil {
+		return nil, err
+	}
 	var o guardOrder
 	if err := json.Unmarshal(line, &o); err != nil {
-		return fmt.Errorf("guard: %w", err)
+		return nil, err
 	}
-	if err := o.check(); err != nil {
-		return fmt.Errorf("guard: %w", err)
-	}
-	g := &guard{o: o, over: make(chan error, 1)}
+	return &guard{o: o, over: make(chan error, 1)}, o.check()
+}
+
+// begin starts the agent. When it fails, none is left behind.
+func (g *guard) begin() error {
 	if err := g.claim(); err != nil {
-		return fmt.Errorf("guard: %w", err)
+		return err
 	}
-	if err := g.start(); err != nil {
-		g.rec.Ended, g.rec.Error = true, err.Error()
-		return errors.Join(err, g.save(protocol.WriteFile))
+	err := g.start()
+	if err == nil {
+		return nil
 	}
-	g.watch()
-	return g.save(protocol.WriteFile)
+	if g.agent != nil {
+		_ = g.agent.Kill() // one that has ended is as good
+		<-g.over
+	}
+	g.rec.Ended, g.rec.Error = true, err.Error()
+	return errors.Join(err, g.save())
 }
 
 // claim makes this process the only guard of the host.
@@ -102,15 +154,28 @@ func (g *guard) claim() error {
 		return err
 	}
 	g.rec = hostRecord{Name: g.o.Name, Guard: me, Begun: wallNow()}
-	return g.save(protocol.WriteNew)
-}
-
-func (g *guard) save(write func(string, []byte) error) error {
 	data, err := g.rec.encode()
 	if err != nil {
 		return err
 	}
-	return write(hostPath(g.o.Folder, g.o.Host), data)
+	g.size = len(data)
+	return protocol.WriteNew(hostPath(g.o.Folder, g.o.Host), data)
+}
+
+// save writes the record anew; on a full disk over the one that is there, which has its room. What is read meanwhile ends where
+// either does, so that no record is shorter than the last.
+func (g *guard) save() error {
+	data, err := g.rec.encode()
+	if err != nil {
+		return err
+	}
+	data = append(data, bytes.Repeat([]byte(" "), max(0, g.size-len(data)))...)
+	g.size = len(data)
+	path := hostPath(g.o.Folder, g.o.Host)
+	if err = protocol.WriteFile(path, data); err == nil || writeInPlace(path, string(data)) == nil {
+		return nil
+	}
+	return err
 }
 
 func (g *guard) start() error {
@@ -130,7 +195,7 @@ func (g *guard) start() error {
 	if st, err := procStat(g.rec.Agent.PID); err == nil {
 		g.rec.Agent.StartTicks = st.startTicks
 	}
-	return g.save(protocol.WriteFile)
+	return g.save()
 }
 
 // watch waits for the agent.

@@ -45,6 +45,8 @@ type session struct {
 	me     Process
 	beats  int
 	erase  bool
+	// trouble is why the agent could not be started; empty: it was, or nobody asked for it.
+	trouble string
 }
 
 // Remote is the role of who speaks for a host with the conductor of a run elsewhere, over the ssh connection that is its stdin
@@ -157,7 +159,7 @@ func (s *session) server(in *bufio.Reader, out io.Writer) (*mirror.Server, func(
 		return nil, nil, err
 	}
 	server := &mirror.Server{In: in, Out: out, Hello: hello, Handle: s.handle,
-		Status: func() []byte { return statusOf(s.folder, s.o.Host, s.me).encode() }}
+		Status: func() []byte { return s.status().encode() }}
 	if !s.o.scattered() {
 		return server, func() error { return nil }, nil
 	}
@@ -197,7 +199,16 @@ func (s *session) renew() error {
 	return renewLease(leasePath(s.folder, s.o.Host), fmt.Sprintf("%d %d\n", os.Getpid(), s.beats))
 }
 
-// start has the agent started, unless it was before.
+// status is what has become of the agent.
+func (s *session) status() remoteStatus {
+	st := statusOf(s.folder, s.o.Host, s.me)
+	if s.trouble != "" && (!st.Begun || st.Ended) {
+		return remoteStatus{Begun: true, Ended: true, Error: s.trouble, Stillborn: true}
+	}
+	return st
+}
+
+// start has the agent started, unless it was before. Why it could not be is part of the status: another session would do no better.
 func (s *session) start(data []byte) error {
 	var o remoteStart
 	if err := json.Unmarshal(data, &o); err != nil {
@@ -207,10 +218,14 @@ func (s *session) start(data []byte) error {
 		return nil
 	}
 	order := guardOrder{remoteSetup: s.o, Folder: s.folder, Peer: o.Peer}
-	if err := s.renew(); err != nil {
-		return record.Explain(err)
+	err := s.renew()
+	if err == nil {
+		err = startGuard(s.binary, order)
 	}
-	return startGuard(s.binary, order)
+	if s.trouble = ""; err != nil {
+		s.trouble = record.Explain(err).Error()
+	}
+	return nil
 }
 
 // cancelKill is the name of a Cancel that ends the agent at once.

@@ -14,7 +14,7 @@ func newRemote(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a.play()
 			if guard {
-				return runner.Guard(a.in)
+				return runner.Guard(a.in, a.out)
 			}
 			return runner.Remote(cmd.Context(), runner.RemoteOptions{In: a.in, Out: a.out, Version: thisVersion().String()})
 		},
