@@ -84,7 +84,7 @@ func TakeLock(path string, patience time.Duration) (*Lock, error) {
 
 // takeOwnLock is TakeLock in a folder of this user's runs: nobody else has a reason to hold a lock there.
 func takeOwnLock(path string, patience time.Duration) (*Lock, error) {
-	if st, err := os.Lstat(path); err == nil && !owned(st) {
+	if st, err := os.Lstat(path); err == nil && !owned(st) && ownerOf(filepath.Dir(path)) == os.Geteuid() {
 		return nil, fmt.Errorf("lock %s is not this user's: it belongs to %s, who can remove it, and so can the owner of its folder", path, linkOwner(path))
 	}
 	return TakeLock(path, patience)
