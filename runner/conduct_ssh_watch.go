@@ -74,8 +74,8 @@ func (r *sshRun) watch() {
 			h.send(mirror.Message{Kind: mirror.Beat})
 		}
 		r.passCancel()
-		if slices.ContainsFunc(r.hosts, (*sshHost).stillborn) {
-			_ = r.Kill() // the other agents would wait for one that never comes
+		if r.unmet() {
+			_ = r.Kill()
 		}
 		if closing.IsZero() && r.closing() {
 			closing = now
@@ -97,6 +97,19 @@ func (r *sshRun) passCancel() {
 	if reason, ok := cancelRequest(r.job.Dir); ok {
 		_ = r.Cancel(reason) // hosts that do not hear it now are told when they are back
 	}
+}
+
+// unmet reports whether agents wait for one that never comes: it could not be started, or ended before the others knew where to
+// meet it.
+func (r *sshRun) unmet() bool {
+	if slices.ContainsFunc(r.hosts, (*sshHost).stillborn) {
+		return true
+	}
+	if first := r.hosts[0]; r.home != nil || !first.done() || first.status().Error == "" {
+		return false
+	}
+	_, err := os.Lstat(filepath.Join(r.job.Dir, protocol.MeetFile))
+	return errors.Is(err, fs.ErrNotExist) && !resultThere(r.job.Dir)
 }
 
 // closing reports whether the run is about to end: it has a result, a host was lost, or the agent that leads has ended.

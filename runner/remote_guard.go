@@ -17,6 +17,8 @@ import (
 	"boost-tui/internal/regular"
 	"boost-tui/profiler/record"
 	"boost-tui/runner/protocol"
+
+	"golang.org/x/sys/unix"
 )
 
 // guardOrder is what a session tells the guard that it starts, on its stdin.
@@ -38,6 +40,8 @@ func startGuard(binary string, o guardOrder) error {
 		return fmt.Errorf("log of the agent: %w", err)
 	}
 	defer log.Close() // the guard has its own descriptor
+	// The agent's last words have their room while the disk has none. Not every file system can promise it.
+	_ = unix.Fallocate(int(log.Fd()), unix.FALLOC_FL_KEEP_SIZE, 0, 4096)
 	cmd := exec.Command(binary, "remote", "--guard")
 	cmd.Dir, cmd.Stderr = "/", log
 	cmd.Env = withEnv(o.Env)

@@ -118,3 +118,46 @@ func TestStillbornHostIsTheCause(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestNobodyToMeet: the first host's agent ended before others knew of it, and they are not left to wait.
+func TestNobodyToMeet(t *testing.T) {
+	r := &sshRun{job: conductJob{Job: Job{Dir: t.TempDir()}}}
+	first := newSSHHost(r, 0, "node1", 2)
+	r.hosts = []*sshHost{first, newSSHHost(r, 1, "node2", 2)}
+	if r.unmet() {
+		t.Error("nothing has happened")
+	}
+	first.stat = remoteStatus{Begun: true, Ended: true, Error: "exit status 1"}
+	first.finish("", false)
+	if !r.unmet() {
+		t.Error("the others wait for it")
+	}
+	if err := protocol.WriteFile(filepath.Join(r.job.Dir, protocol.MeetFile), nil); err != nil {
+		t.Fatal(err)
+	}
+	if r.unmet() {
+		t.Error("the others have met it, and hear that it ended")
+	}
+}
+
+// TestLastWordsOnAFullDisk: the log of an agent has room for why it ended.
+func TestLastWordsOnAFullDisk(t *testing.T) {
+	binary, err := Binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := small(t, 64, 0)
+	// The guard refuses the order, and says so in the log as well.
+	if err := startGuard(binary, guardOrder{Folder: dir}); err == nil {
+		t.Fatal("an order that makes no sense was taken")
+	}
+	fillUp(t, dir)
+	f, err := os.OpenFile(filepath.Join(dir, protocol.AgentLogFile), os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString("the last words\n"); err != nil {
+		t.Error(err)
+	}
+}
