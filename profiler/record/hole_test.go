@@ -3,6 +3,7 @@ package record
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -100,5 +101,18 @@ func TestHoleWithNewlines(t *testing.T) {
 	check(t, os.Truncate(path, 400<<19+1))
 	if _, err := LastSteps(path, 1); !errors.Is(err, ErrNoLines) {
 		t.Error(err)
+	}
+}
+
+// A hole is no block of a timeline: it ends there, as where a crash tore one.
+func TestTimelineEndsAtAHole(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "r.btl")
+	w := must(OpenTimelineWriter(path, 0, 0))(t)
+	check(t, w.Close())
+	check(t, os.Truncate(path, 1<<40))
+	r := must(OpenTimeline(path))(t)
+	defer r.Close()
+	if b, err := r.Next(); !errors.Is(err, io.EOF) {
+		t.Errorf("%+v, %v", b, err)
 	}
 }
