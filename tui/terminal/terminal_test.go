@@ -128,11 +128,12 @@ func TestPainterDropsFrames(t *testing.T) {
 	if d := time.Since(start); d > 20*time.Second {
 		t.Errorf("1000 frames held up the caller for %v", d)
 	}
+	p.Paint("LAST", 20, 2, false) // shares no cell with the others: what is written of it is all of it
 	time.Sleep(150 * time.Millisecond)
 	if !p.Close(time.Second) {
 		t.Fatal("the painter did not end")
 	}
-	if s := out.buf.String(); !strings.Contains(s, "999") || len(s) > 200 {
+	if s := out.buf.String(); !strings.Contains(s, "LAST") || len(s) > 200 {
 		t.Errorf("wrote %q", s)
 	}
 }
