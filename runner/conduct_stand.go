@@ -3,7 +3,6 @@ package runner
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -97,7 +96,7 @@ func stoodOver(dir string, me Process) bool {
 		return false
 	}
 	if err == nil {
-		if p, err := parseConduct(data); err == nil {
+		if p, err := parseProcess(data, protocol.ConductFile); err == nil {
 			switch p.look(me) {
 			case alive:
 				return true
@@ -108,18 +107,6 @@ func stoodOver(dir string, me Process) bool {
 	}
 	st, err := os.Lstat(path)
 	return err != nil || fileNow(dir, time.Now()).Sub(st.ModTime()) < staleAfter || locked(path)
-}
-
-// parseConduct reads conduct.json. Of one that is damaged nothing is known.
-func parseConduct(data []byte) (Process, error) {
-	var a agentFile
-	if err := json.Unmarshal(data, &a); err != nil {
-		return Process{}, fmt.Errorf("%s is damaged: %w", protocol.ConductFile, err)
-	}
-	if a.PID <= 0 {
-		return Process{}, fmt.Errorf("%s is damaged: it names no process", protocol.ConductFile)
-	}
-	return a.Process, nil
 }
 
 // locked reports whether a process holds the lock of a file, where locks can be held.

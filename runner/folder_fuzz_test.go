@@ -136,7 +136,7 @@ func FuzzConductFile(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		p, err := parseConduct(data)
+		p, err := parseProcess(data, protocol.ConductFile)
 		if err != nil {
 			return
 		}

@@ -163,12 +163,17 @@ func readAgent(dir string) (Process, error) {
 	if err != nil {
 		return Process{}, err
 	}
+	return parseProcess(data, protocol.AgentFile)
+}
+
+// parseProcess reads which process a file of that name names. Of one that is damaged nothing is known.
+func parseProcess(data []byte, file string) (Process, error) {
 	var a agentFile
 	if err := json.Unmarshal(data, &a); err != nil {
-		return Process{}, fmt.Errorf("%s is damaged: %w", protocol.AgentFile, err)
+		return Process{}, fmt.Errorf("%s is damaged: %w", file, err)
 	}
 	if a.PID <= 0 {
-		return Process{}, fmt.Errorf("%s is damaged: it names no process", protocol.AgentFile)
+		return Process{}, fmt.Errorf("%s is damaged: it names no process", file)
 	}
 	return a.Process, nil
 }

@@ -36,7 +36,7 @@ func (in *Info) wakeConductor(me Process) (there bool) {
 	if err != nil || !ownFile(path) {
 		return false
 	}
-	p, err := parseConduct(data)
+	p, err := parseProcess(data, protocol.ConductFile)
 	return err == nil && wakeRole(p, "conduct", in.Dir, me) != dead
 }
 

@@ -15,11 +15,9 @@ import (
 //
 // A decoder that works in F32 has no masters: its weights are stepped themselves.
 
-// mixed reports whether the optimizer steps other numbers than the decoder works with.
-func (s *Step) mixed() bool { return s.cfg.Model.DType != kernels.F32 }
-
-// Mixed reports whether the decoder's weights are rounded from what is saved of them.
-func (s *Step) Mixed() bool { return s.mixed() }
+// Mixed reports whether the optimizer steps other numbers than the decoder works with: the decoder's weights are rounded from
+// what is saved of them.
+func (s *Step) Mixed() bool { return s.cfg.Model.DType != kernels.F32 }
 
 // wholeMasters reports whether masters have the places of the weights, not of the moments.
 func (s *Step) wholeMasters() bool {
@@ -27,7 +25,7 @@ func (s *Step) wholeMasters() bool {
 }
 
 func (s *Step) allocateMaster() error {
-	if !s.mixed() {
+	if !s.Mixed() {
 		s.master = s.model.Weights()
 		return nil
 	}
@@ -54,7 +52,7 @@ func (s *Step) allocateMaster() error {
 
 // masterOf is what the optimizer steps of a stretch.
 func (s *Step) masterOf(r stretch) kernels.View {
-	if s.mixed() && !s.wholeMasters() {
+	if s.Mixed() && !s.wholeMasters() {
 		return r.moments(s.master)
 	}
 	return r.of(s.master)
@@ -67,21 +65,21 @@ func (s *Step) stepped(p model.Param) kernels.View {
 
 // round makes the weights of a stretch from their masters.
 func (s *Step) round(name string, r stretch) {
-	if s.mixed() {
+	if s.Mixed() {
 		s.x.Do(name, &kernels.Convert{X: s.masterOf(r), Out: r.of(s.model.Weights())})
 	}
 }
 
 // widen makes the masters of a stretch from weights that were set otherwise.
 func (s *Step) widen(r stretch) {
-	if s.mixed() {
+	if s.Mixed() {
 		s.x.Do(r.name("masters.widen"), &kernels.Convert{X: r.of(s.model.Weights()), Out: s.masterOf(r)})
 	}
 }
 
 // roundFactors makes all factors from their masters, which an exact step has left whole on every rank.
 func (s *Step) roundFactors() {
-	if !s.mixed() {
+	if !s.Mixed() {
 		return
 	}
 	s.x.At(-1, "exact")

@@ -183,7 +183,7 @@ func (s *Step) share(u update, directions bool) kernels.Pending {
 		own, from := s.slice(whole), s.model.Weights()
 		if directions && whole.rank > 0 {
 			from = s.model.Gradients()
-			if s.mixed() { // what the step is from, too
+			if s.Mixed() { // what the step is from, too
 				masters = append(masters, kernels.Part{Kind: kernels.AllGather, Send: own.of(s.master), Recv: whole.of(s.master)})
 			}
 		}

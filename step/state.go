@@ -88,7 +88,7 @@ func (s *Step) State() []Slot {
 	var out []Slot
 	params := s.model.Params()
 	for _, p := range params {
-		if s.mixed() && !p.Grad.IsZero() {
+		if s.Mixed() && !p.Grad.IsZero() {
 			out = s.sliced(out, Weight, s.masterOf, p)
 		} else {
 			out = append(out, Slot{Kind: Weight, Param: p, View: p.Weight.Flat()})

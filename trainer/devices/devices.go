@@ -1,7 +1,7 @@
 // Package devices opens what ranks compute on, and says of each kind of device whether this machine can have it and what is
 // missing: the processor, NVIDIA's GPUs by libboost_cuda.so, and the emulator.
 //
-// Start reading at Open; Look says what there is for GPUs.
+// Start reading at InProcess; Look says what there is for GPUs.
 package devices
 
 import (
