@@ -52,10 +52,13 @@ void bt_comm_fail(bt_seg_comm *c, bt_status status, const char *format, ...) {
   wake(c);
 }
 
+/* How long a reason may be in writing: who writes it is a few instructions from the end, but may have lost its core. */
+static const int64_t writing_ns = 2000000000;
+
 /* The reason, for this rank. Whoever writes it may have died while writing; then there is none. */
 static bt_status reason(bt_seg_comm *c, uint32_t failed, char *err, size_t len) {
-  for (int i = 0; failed == 1 && i < 10000; i++) {
-    bt_pause();
+  for (int64_t until = bt_monotonic() + writing_ns, left; failed == 1 && (left = until - bt_monotonic()) > 0;) {
+    bt_futex_wait(&c->failed, 1, left, true);
     failed = atomic_load(&c->failed);
   }
   if (failed < 16) {

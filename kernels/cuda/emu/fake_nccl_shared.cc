@@ -105,7 +105,7 @@ void fail(Header *h, int32_t result, const char *format, ...) {
 
 int32_t failure(Header *h, char *text, size_t len) {
   uint32_t f = h->failed;
-  for (int i = 0; f == 1 && i < 5000; i++) { // whoever writes the reason may die while it does
+  for (int i = 0; f == 1 && i < 20000; i++) { // whoever writes the reason may lose its core, or die, while it does
     timespec t = {0, 100000};
     nanosleep(&t, nullptr);
     f = h->failed;
