@@ -67,6 +67,7 @@ type agent struct {
 	left     int // ranks that still run
 	diskFull bool
 	ending   ending
+	why      *inquiry    // to Slurm, why it ends the run; nil: nobody has asked
 	held     fs.FileInfo // the directory as the agent took it on
 	meet     meeting     // what the agent of host 0 said; of the others
 	missing  int         // how many looks in a row did not find it

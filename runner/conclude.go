@@ -65,7 +65,7 @@ func (a *agent) blame() string {
 
 // finish writes the result, again and again for a while when the disk is full.
 func (a *agent) finish(state State, cause string) error {
-	state, cause = whoTold(state, cause, a.o.Share)
+	state, cause = a.whoTold(state, cause)
 	a.note(record.EventState, string(state), cause, nil)
 	if a.events != nil {
 		a.diskTrouble(a.events.Close())

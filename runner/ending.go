@@ -88,6 +88,9 @@ func (a *agent) cancel(reason string) {
 		patience, until = killAfter, time.Time{}
 	}
 	a.ending = ending{state: state, cause: reason, kill: time.After(patience), until: until}
+	if reason == agentTold && a.o.Share.leads() {
+		a.why = inquire()
+	}
 	a.note(record.EventState, "cancelling", reason, nil)
 	a.tellOthers()
 	a.askLeader(reason)

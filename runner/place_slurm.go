@@ -2,12 +2,10 @@ package runner
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"os"
 	"strings"
-	"time"
 
 	"boost-tui/experiment"
 	"boost-tui/runner/slurm"
@@ -53,34 +51,6 @@ func pickedHosts(dir string) []string {
 
 // slurmInside is the allocation that this process is in.
 func slurmInside() (slurm.Allocation, bool) { return slurm.Inside(os.Getenv) }
-
-// toldPatience is how long an agent that Slurm ends asks why: its time is short (KillWait).
-const toldPatience = 2 * time.Second
-
-// whoTold is how a run ended, made more exact where it is only known that a signal came: Slurm may know who sent it, and why.
-func whoTold(state State, cause string, share Share) (State, string) {
-	a, inside := slurm.Inside(os.Getenv)
-	if !inside || cause != agentTold {
-		return state, cause
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), toldPatience)
-	defer cancel()
-	c := &slurm.Client{}
-	j, err := c.Past(ctx, a.Job)
-	if j = j.Ended(a.Restarts); err != nil || j.Vanished || !j.Over() && j.State != slurm.Requeued {
-		return state, cause
-	}
-	if j.State == slurm.NodeFail || j.State == slurm.Failed { // nobody wanted the run to end
-		state = Failed
-	}
-	if j.State != slurm.NodeFail || share.Names == "" {
-		return state, jobSays(j)
-	}
-	if down, err := c.Down(ctx, strings.Split(share.Names, ",")); err == nil && len(down) > 0 { // else it is told without the name
-		return state, clean(jobOver+j.ID+" lost "+strings.Join(down, ", ")+": Slurm does not reach it any more", maxLineRunes)
-	}
-	return state, jobSays(j)
-}
 
 // CheckPlace says why runs cannot be started at a place, and what to do, before one is made.
 func CheckPlace(w experiment.Where) error {
