@@ -32,7 +32,11 @@ grep -A 1 -E '^ *--- SKIP' "$log" | grep -vE '^--$|--- SKIP' | sed 's/^ *[a-z_]*
 grep -E 'seed [0-9]+:' "$log"
 if [ "$status" -ne 0 ]; then
 	echo "e2e: failures (all of it is in $log):"
-	grep -B 8 -A 12 -E '^ *--- FAIL|^panic:|\[build failed\]' "$log" | head -n 200
+	grep -A 12 -E '^panic:|\[build failed\]' "$log" | head -n 60
+	# What each failed test said: tests run at once, and the log names whose the next lines are.
+	awk 'NR == FNR { if ($1 == "---" && $2 == "FAIL:") failed[$3] = 1; next }
+		/^=== / { name = $3; next }
+		name in failed { print name ": " $0 }' "$log" "$log" | cut -c 1-1200 | head -n 200
 fi
 echo "e2e: $(($(date +%s) - began)) s"
 exit "$status"
