@@ -23,6 +23,7 @@ type stepPart struct {
 	variant                      experiment.Variant
 	scheme                       experiment.Scheme
 	tp                           int // more than 1: one rank of so many, without the others
+	head                         int // the size of heads, of a model besideWidth wide; 0: those of its size
 }
 
 var stepParts = []stepPart{
@@ -96,6 +97,9 @@ func (b *bench) experiment(s stepPart) (experiment.Experiment, error) {
 		if s.variant != experiment.Full {
 			e.Model.Rank = 8
 		}
+	}
+	if s.head > 0 {
+		e.Model.D, e.Model.Heads = besideWidth, besideWidth/s.head
 	}
 	return e.Resolve()
 }
