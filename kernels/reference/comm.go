@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 
 	"boost-tui/kernels"
@@ -11,7 +12,8 @@ import (
 
 // group is the meeting point of the members of a communicator.
 type group struct {
-	n int
+	n      int
+	coarse bool // World.Coarse
 
 	mu      sync.Mutex
 	cond    *sync.Cond
@@ -77,7 +79,7 @@ func (w *World) group(id kernels.UID, n int) (*group, error) {
 		}
 		return g, nil
 	}
-	g := &group{n: n, slots: make([][]operands, n), mail: map[ends][][]matrix{}}
+	g := &group{n: n, coarse: w.Coarse, slots: make([][]operands, n), mail: map[ends][][]matrix{}}
 	g.cond = sync.NewCond(&g.mu)
 	if w.groups == nil {
 		w.groups = map[kernels.UID]*group{}
@@ -199,17 +201,25 @@ func (g *group) part(i int) {
 	}
 }
 
-// combine reduces part i over the ranks, in rank order, and rounds once.
+// combine reduces part i over the ranks, in rank order. Sums of BF16 are rounded after every addition, as NCCL's are, which has an
+// order of its own; a coarse world begins with the last rank.
 func (g *group) combine(i int) matrix {
-	out := g.slots[0][i].send.clone()
+	slots := slices.Clone(g.slots)
+	if g.coarse {
+		slices.Reverse(slots)
+	}
+	out := slots[0][i].send.clone()
 	for e := range out.cols {
 		v := out.at(0, e)
-		for _, s := range g.slots[1:] {
+		for _, s := range slots[1:] {
 			w := s[i].send.at(0, e)
 			if s[i].reduce == kernels.Max {
 				v = math.Max(v, w)
 			} else {
 				v += w
+			}
+			if out.half {
+				v = float64(kernels.FromBF16(kernels.ToBF16(float32(v))))
 			}
 		}
 		out.set(0, e, v)

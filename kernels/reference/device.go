@@ -69,6 +69,9 @@ func New(world *World, rank int) *Device {
 
 // Info implements kernels.Device.
 func (d *Device) Info() kernels.Info {
+	if d.world.Coarse {
+		return kernels.Info{Backend: "coarse reference", Name: "Go loops, sums in fp32 from the last", Threads: 1}
+	}
 	return kernels.Info{Backend: "reference", Name: "Go loops, sums in float64", Threads: 1}
 }
 

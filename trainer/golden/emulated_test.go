@@ -27,7 +27,7 @@ func emulated(t *testing.T) func(rank, n int) (kernels.Device, error) {
 	}
 }
 
-// TestCasesEmulated runs the cases on the emulated device: in a quick run one combination of each scheme on one rank and two, in a
+// TestCasesEmulated runs the cases on the emulated device: in a quick run one combination of each scheme on one rank and two, of one case on four and eight, in a
 // long one (make soak) everything, replicas and stages too.
 func TestCasesEmulated(t *testing.T) {
 	if testing.Short() {
@@ -38,18 +38,18 @@ func TestCasesEmulated(t *testing.T) {
 	on, off := true, false
 	for _, c := range named(t) {
 		for _, s := range c.Schemes() {
-			for _, o := range append([]Options{{}, {TP: 2}, {TP: 4}}, dimensions...) {
+			for _, o := range append([]Options{{}, {TP: 2}, {TP: 4}, {TP: 8}}, dimensions...) {
 				o.Scheme, o.Open = s, open
 				o.TP = max(o.TP, 1)
 				if !soak {
-					if o.TP > 2 || o.TP == 2 && !inQuick[c.Name] || (o.DP > 1 || o.PP > 1 || o.SP) && c.Name != "cola_base" && c.Name != "full_base" {
+					if o.TP > 2 && c.Name != "cola_tp8" || o.TP == 2 && !inQuick[c.Name] || (o.DP > 1 || o.PP > 1 || o.SP) && c.Name != "cola_base" && c.Name != "full_base" {
 						continue
 					}
 					o.Grouped, o.SyncNorm, o.Recompute = &on, &off, []string{experiment.RecomputeNone}
 				}
 				for _, dtype := range []kernels.DType{kernels.F32, kernels.BF16} {
 					o.DType = dtype
-					if dtype == kernels.BF16 && !soak && !inQuick[c.Name] || c.Fits(o) != nil {
+					if dtype == kernels.BF16 && !soak && !inQuick[c.Name] && o.TP <= 2 || c.Fits(o) != nil {
 						continue
 					}
 					t.Run(fmt.Sprintf("%s/%s/%s", c.Name, describe(o), dtype), func(t *testing.T) { hold(t, c, o) })

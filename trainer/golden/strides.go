@@ -9,38 +9,23 @@ import (
 	"boost-tui/step"
 )
 
-// Tolerances of BF16 for one step from the reference device's state (docs/verification.md). Those of medians are what finds a
-// small error everywhere; those of single tensors, a large one somewhere.
-const (
-	HalfLossTolerance           = 1e-3 // nats
-	HalfGradientTolerance       = 0.1  // of each tensor, relative L2
-	HalfGradientMedianTolerance = 1e-2 // the median over tensors and steps
-	HalfUpdateTolerance         = 0.5  // of a rank's changes of all weights together, relative to the reference's
-	HalfTensorUpdateTolerance   = 0.8  // of each tensor's change
-	HalfUpdateMedianTolerance   = 9e-3 // the median over tensors and steps
-	HalfMomentTolerance         = 5e-2 // of a rank's first or second moments, all together
-	HalfZeroTolerance           = 1e-2 // of a gradient that must be zero, to the norm of the whole
-	HalfNormTolerance           = 1e-4 // of the whole gradient's norm, to that of the device's own gradients
-	halfFrozenTolerance         = 2e-3 // of a frozen matrix, which a merge rounds
-)
-
 // medians collects what medians are taken of.
 type medians struct{ gradients, updates []float64 }
 
 // compareStrides holds the steps of every rank against those of the reference device's.
 func (c Case) compareStrides(ranks, leaders []outcome, m *comparison) {
-	r := m.report
+	r, most := m.report, m.most
 	var all medians
 	for rank, o := range ranks {
 		want := leaders[rank]
 		for i := range o.strides {
-			m.note(&r.LossMaxAbsError, math.Abs(o.loss[i]-want.loss[i]), HalfLossTolerance, "loss of step %d on rank %d", i, rank)
-			m.note(&r.GradientMaxRelError, math.Abs(o.norm[i]-want.norm[i])/want.norm[i], HalfGradientTolerance, "gradient norm of step %d on rank %d", i, rank)
+			m.note(&r.LossMaxAbsError, math.Abs(o.loss[i]-want.loss[i]), most.loss, "loss of step %d on rank %d", i, rank)
+			m.note(&r.GradientMaxRelError, math.Abs(o.norm[i]-want.norm[i])/want.norm[i], most.gradient, "gradient norm of step %d on rank %d", i, rank)
 			at := fmt.Sprintf("step %d on rank %d", i, rank)
 			c.compareGradients(o.strides[i], want.strides[i], want.norm[i], &all, at, m)
 			c.compareChanges(o.strides[i], want.strides[i], c.exact(i), &all, at, m)
 		}
-		m.note(&r.LossMaxAbsError, math.Abs(o.after-want.after), HalfLossTolerance, "loss after the last step on rank %d", rank)
+		m.note(&r.LossMaxAbsError, math.Abs(o.after-want.after), most.loss, "loss after the last step on rank %d", rank)
 	}
 	for i := range leaders[0].strides {
 		if c.exact(i) {
@@ -49,11 +34,11 @@ func (c Case) compareStrides(ranks, leaders []outcome, m *comparison) {
 		}
 		own := wholeNorm(ranks, func(o outcome) map[string]shard { return o.strides[i].grads })
 		for rank, o := range ranks {
-			m.note(&r.GradientMaxRelError, math.Abs(o.norm[i]-own)/own, HalfNormTolerance, "gradient norm of step %d on rank %d against that of its own gradients", i, rank)
+			m.note(&r.GradientMaxRelError, math.Abs(o.norm[i]-own)/own, halfNormTolerance, "gradient norm of step %d on rank %d against that of its own gradients", i, rank)
 		}
 	}
-	m.note(&r.GradientMedianRelError, median(all.gradients), HalfGradientMedianTolerance, "median over the gradients of all tensors and steps")
-	m.note(&r.FinalMedianRelError, median(all.updates), HalfUpdateMedianTolerance, "median over the changes of all tensors and steps")
+	m.note(&r.GradientMedianRelError, median(all.gradients), most.gradientMedian, "median over the gradients of all tensors and steps")
+	m.note(&r.FinalMedianRelError, median(all.updates), most.updateMedian, "median over the changes of all tensors and steps")
 }
 
 // wholeNorm is the norm of everything that ranks hold together, each element once.
@@ -75,13 +60,13 @@ func wholeNorm(ranks []outcome, of func(outcome) map[string]shard) float64 {
 func (c Case) exact(i int) bool { f := c.Optimizer.LoroFreq; return f > 0 && (i+1)%f == 0 }
 
 func (c Case) compareGradients(got, want stride, whole float64, all *medians, at string, m *comparison) {
-	r := m.report
+	r, most := m.report, m.most
 	for name, w := range want.grads {
 		g := got.grads[name]
 		if c.zero(name) {
 			var zero distance
 			zero.add(g.data, nil)
-			m.note(&r.GradientMaxRelError, math.Sqrt(zero.square)/whole, HalfZeroTolerance, "gradient of %s, which is zero, in %s", name, at)
+			m.note(&r.GradientMaxRelError, math.Sqrt(zero.square)/whole, halfZeroTolerance, "gradient of %s, which is zero, in %s", name, at)
 			continue
 		}
 		var d distance
@@ -92,7 +77,7 @@ func (c Case) compareGradients(got, want stride, whole float64, all *medians, at
 			continue
 		}
 		all.gradients = append(all.gradients, d.relative())
-		m.note(&r.GradientMaxRelError, d.relative(), HalfGradientTolerance, "gradient of %s in %s", name, at)
+		m.note(&r.GradientMaxRelError, d.relative(), most.gradientOf(name), "gradient of %s in %s", name, at)
 	}
 }
 
@@ -106,7 +91,7 @@ func (s shard) parts() [][2]int64 {
 
 // compareChanges compares what a step made of weights and moments. After an exact step factors are compared as products.
 func (c Case) compareChanges(got, want stride, exact bool, all *medians, at string, m *comparison) {
-	r := m.report
+	r, most := m.report, m.most
 	var together [step.SecondMoment + 1]distance
 	for k, w := range want.after.held {
 		name, g := w.Param.Name, got.after.held[k].data
@@ -129,7 +114,7 @@ func (c Case) compareChanges(got, want stride, exact bool, all *medians, at stri
 				continue
 			}
 			all.updates = append(all.updates, d.relative())
-			m.note(&r.FinalMaxRelError, d.relative(), HalfTensorUpdateTolerance, "change of %s in %s", name, at)
+			m.note(&r.FinalMaxRelError, d.relative(), most.updateOf(name), "change of %s in %s", name, at)
 		}
 		together[w.Kind].join(d)
 	}
@@ -142,12 +127,12 @@ func (c Case) compareChanges(got, want stride, exact bool, all *medians, at stri
 			working.join(distance{d.square, moved.square})
 		}
 	}
-	m.note(&r.FinalMaxRelError, together[step.Weight].relative(), HalfUpdateTolerance, "change of all weights in %s", at)
+	m.note(&r.FinalMaxRelError, together[step.Weight].relative(), most.update, "change of all weights in %s", at)
 	if !exact { // the factors of which have another basis
-		m.note(&r.FinalMaxRelError, working.relative(), HalfUpdateTolerance, "change of all rounded weights in %s", at)
+		m.note(&r.FinalMaxRelError, working.relative(), most.update, "change of all rounded weights in %s", at)
 	}
-	m.note(&r.MomentMaxRelError, together[step.FirstMoment].relative(), HalfMomentTolerance, "first moments after %s", at)
-	m.note(&r.MomentMaxRelError, together[step.SecondMoment].relative(), HalfMomentTolerance, "second moments after %s", at)
+	m.note(&r.MomentMaxRelError, together[step.FirstMoment].relative(), most.moment, "first moments after %s", at)
+	m.note(&r.MomentMaxRelError, together[step.SecondMoment].relative(), most.moment, "second moments after %s", at)
 }
 
 // compareProducts compares what an exact step made of pairs of factors.
@@ -169,7 +154,7 @@ func (c Case) compareProducts(ranks, leaders []outcome, i int, all *medians, m *
 		moved.add64(w, was)
 		d.of = moved.square
 		all.updates = append(all.updates, d.relative())
-		m.note(&m.report.FinalMaxRelError, d.relative(), HalfTensorUpdateTolerance, "change of the product of %s in step %d", linear, i)
+		m.note(&m.report.FinalMaxRelError, d.relative(), m.most.tensorUpdate, "change of the product of %s in step %d", linear, i)
 	}
 }
 

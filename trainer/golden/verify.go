@@ -57,6 +57,7 @@ type Report struct {
 	GradientMedianRelError float64  `json:"gradient_median_rel_error,omitempty"`
 	FinalMedianRelError    float64  `json:"final_median_rel_error,omitempty"`
 	MomentMaxRelError      float64  `json:"moment_max_rel_error,omitempty"`
+	Limits                 Limits   `json:"limits"`
 	Misses                 []string `json:"misses,omitempty"` // what did not hold, at most a few
 }
 
@@ -79,7 +80,7 @@ func Verify(ctx context.Context, c Case, o Options) (Report, error) {
 			return *r, fmt.Errorf("verify %s, %s tp %d dp %d pp %d, %s: %w", c.Name, o.Scheme, o.TP, o.DP, o.PP, w, err)
 		}
 	}
-	r.OK = len(r.Misses) == 0
+	r.OK, r.Limits = len(r.Misses) == 0, limitsOf(o.DType, r.Device, o.TP)
 	return *r, nil
 }
 
@@ -103,6 +104,7 @@ func (c Case) verify(ctx context.Context, o Options, w way, r *Report) error {
 	}
 	ranks, err := c.run(ctx, o, w, r, leaders)
 	if err == nil {
+		m.most = halfLimits(r.Device, o.TP)
 		c.compareStrides(ranks, leaders, m)
 	}
 	return err
@@ -171,6 +173,7 @@ type shard struct {
 
 // comparison collects errors into a report.
 type comparison struct {
+	most   half // in BF16
 	report *Report
 	where  string
 }
