@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -151,29 +152,14 @@ func hostName() string {
 // machineOf is the machine that an experiment is judged against: the one that the user names, else this one for what
 // runs here. What runs elsewhere is judged by what a preflight found there, or not at all.
 func machineOf(e experiment.Experiment, named string) (planner.Machine, error) {
-	local := e.Where.Where == experiment.WhereLocal || e.Where.Where == ""
-	switch {
-	case named != "":
-		f, err := readMachine(named)
-		return described(f.Machine(e.Where.Nodes), e), err
-	case local && e.Step.Device == experiment.DeviceCUDA:
-		return gpuMachine(planner.ThisMachine(), e.World()), nil
-	case local:
-		return planner.ThisMachine(), nil
+	if named == "" && onThisMachine(e) {
+		return withGPUs(planner.ThisMachine(), e), nil
 	}
-	f, err := readMachine(placeOf(e))
-	if errors.Is(err, fs.ErrNotExist) {
-		return planner.Machine{Name: e.Where.Where}, nil
+	f, err := readMachine(cmp.Or(named, placeOf(e)))
+	if named == "" && errors.Is(err, fs.ErrNotExist) {
+		return planner.Machine{Name: e.Where.Where, Nodes: nodesOf(e.Where)}, nil
 	}
-	return described(f.Machine(nodesOf(e.Where)), e), err
-}
-
-// described is a machine as its file tells, for the device of an experiment: the memory of its GPUs is not in there.
-func described(m planner.Machine, e experiment.Experiment) planner.Machine {
-	if e.Step.Device == experiment.DeviceCUDA {
-		m.MemBytes, m.AvailableBytes = 0, 0
-	}
-	return m
+	return f.Machine(nodesOf(e.Where)), err
 }
 
 // nodesOf is how many machines an experiment's ranks are on: of ssh, all that are named where no number is said.
