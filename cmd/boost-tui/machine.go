@@ -174,7 +174,7 @@ func nodesOf(w experiment.Where) int {
 
 // rates are what a machine is known to do.
 func ratesOf(f planner.MachineFile) *protocol.Rates {
-	r := &protocol.Rates{RanksPerNode: f.RanksPerNode, GEMM: f.GEMM}
+	r := &protocol.Rates{RanksPerNode: f.RanksPerNode, GEMM: f.GEMM, GEMMDType: f.GEMMDType}
 	for _, l := range f.Within {
 		r.Within = append(r.Within, protocol.Link(l))
 	}
@@ -187,10 +187,13 @@ func ratesOf(f planner.MachineFile) *protocol.Rates {
 // describeMachine is what a preflight has found as a machine.
 func describeMachine(name, run string, e experiment.Experiment, p protocol.Preflight) planner.MachineFile {
 	f := planner.MachineFile{Schema: planner.MachineSchema, Name: name, Measured: p.Started, Run: run, Where: e.Where.Where, Nodes: len(p.Nodes),
-		MemoryBytes: p.Memory.TotalBytes, Cores: p.Memory.Cores, RanksPerNode: p.Rates.RanksPerNode, GEMM: p.Rates.GEMM}
+		MemoryBytes: p.Memory.TotalBytes, Cores: p.Memory.Cores, RanksPerNode: p.Rates.RanksPerNode, GEMM: p.Rates.GEMM, GPUs: p.Memory.GPUs, GPUMemoryBytes: p.Memory.GPUBytes}
+	if p.Rates.GEMMDType != experiment.FP32 { // which files that do not say are of
+		f.GEMMDType = p.Rates.GEMMDType
+	}
 	if len(p.Nodes) > 0 {
 		n := p.Nodes[0]
-		f.CPU, f.BLAS, f.GPUs = line(n.CPU), line(n.BLAS), len(n.GPUs)
+		f.CPU, f.BLAS = line(n.CPU), line(n.BLAS)
 		if len(n.GPUs) > 0 {
 			f.GPU = line(n.GPUs[0].Name)
 		}
