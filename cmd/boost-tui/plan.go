@@ -24,8 +24,8 @@ func newPlan(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "plan", Short: "Predict memory, communication and FLOPs of an experiment", GroupID: groupWork, Args: cobra.NoArgs,
 		Long: `Predict what an experiment needs, from one recorded step of the real model: nothing is computed and no memory of
-the model's size is used. An experiment that names no device is planned in bf16. With --resume it is what run --resume would run. One that does not fit this
-machine says so and exits 0: to plan it is a fair question.`,
+the model's size is used. An experiment that names no device is planned in bf16. With --resume it is what run --resume would run. One that does not fit the
+machine, or a rank of it one GPU, says so and exits 0: to plan it is a fair question. A file for --machine is easily written by hand: boost-tui's docs/machine.toml is one.`,
 		Example: "  boost-tui plan --size 7b --variant cola --scheme btp --tp 4 --micro-batch 4 --seq 4096",
 		RunE: func(*cobra.Command, []string) error {
 			e, err := a.asked(&f)

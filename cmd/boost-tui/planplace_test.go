@@ -92,6 +92,14 @@ func TestPlanForGPUs(t *testing.T) {
 	}
 }
 
+// The example in the documentation can be planned for.
+func TestExampleOfAMachine(t *testing.T) {
+	r := try(t, "plan", "--machine", "../../docs/machine.toml", "--device", "cuda", "--where", "slurm", "--nodes", "2", "--tp", "8", "--dp", "2", "--size", "7b")
+	if r.code != exitOK || !strings.Contains(r.stdout, "a GPU of machine h100 has 79.6 GiB; 8 ranks a node, 8 GPUs") {
+		t.Errorf("exit %d: %s%s", r.code, r.stdout, r.err)
+	}
+}
+
 // Runs elsewhere are refused by what is known of the GPUs there, before anything is submitted.
 func TestRunOnGPUsThatAreTooSmall(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
