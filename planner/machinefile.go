@@ -31,7 +31,7 @@ type MachineFile struct {
 	GPU      string    `toml:"gpu,omitempty"`
 	GPUs     int       `toml:"gpus,omitempty"`
 	// GPUMemoryBytes is of one GPU, of the smallest where they differ.
-	GPUMemoryBytes int64 `toml:"gpu-memory-bytes,omitempty"`
+	GPUMemoryBytes int64 `toml:"gpu-memory-bytes,omitzero"`
 
 	MemoryBytes  int64        `toml:"memory-bytes,omitempty"`
 	Cores        int          `toml:"cores,omitempty"`
