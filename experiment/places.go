@@ -74,15 +74,42 @@ func (c *checker) hosts() {
 	}
 }
 
-// machine checks memory and cores of the host.
+// machine checks memory and cores of the hosts, and their GPUs where ranks compute on these.
 func (c *checker) machine(m Machine) {
-	if m.MemBytes > 0 && m.NeedBytes > m.MemBytes {
-		c.add(c.lever(), RuleMemory, fmt.Sprintf("the run needs %s of memory and this machine has %s; a smaller micro-batch (with more accumulation), seq, rank or size needs less",
-			FormatBytes(m.NeedBytes), FormatBytes(m.MemBytes)))
+	if m.OnGPUs(c.e) {
+		c.gpus(m)
+	} else if m.MemBytes > 0 && m.NeedBytes > m.MemBytes {
+		c.add(c.lever(), RuleMemory, fmt.Sprintf("the run needs %s of memory and this machine has %s; %s",
+			FormatBytes(m.NeedBytes), FormatBytes(m.MemBytes), lessMemory))
 	}
 	if world := c.e.World(); m.Cores > 0 && world > m.Cores && !c.has("tp", "pp", "dp") {
 		key, made := c.degrees()
 		c.add(key, "a core for every rank", fmt.Sprintf("%s%d ranks share %d cores: steps will be slower than they need be", made, world, m.Cores))
+		c.out[len(c.out)-1].Warning = true
+	}
+}
+
+// lessMemory is what helps where memory lacks.
+const lessMemory = "a smaller micro-batch (with more accumulation), seq, rank or size needs less"
+
+// gpus checks that every rank has a GPU, and that a rank fits it.
+func (c *checker) gpus(m Machine) {
+	g := m.GPUs
+	if g.None {
+		c.add("device", RuleGPUs, "this machine has no GPU", DeviceCPU)
+		return
+	}
+	if n, ranks := m.GPUsPerNode(c.e), m.RanksPerNode(c.e); n > 0 && ranks > n && !c.has("tp", "pp", "dp", "nodes") {
+		key, made := c.degrees()
+		c.add(key, RuleGPUs, fmt.Sprintf("%s%d ranks on a machine need a GPU each and get %d: take more machines, or fewer ranks", made, ranks, n))
+	}
+	switch {
+	case g.MemBytes <= 0 || g.NeedBytes <= 0:
+	case g.NeedBytes > g.MemBytes:
+		c.add(c.lever(), RuleGPUMemory, fmt.Sprintf("a rank allocates %s of GPU memory and a GPU has %s; %s", FormatBytes(g.NeedBytes), FormatBytes(g.MemBytes), lessMemory))
+	case g.NeedBytes+g.MarginBytes > g.MemBytes:
+		c.add(c.lever(), RuleGPUMemory, fmt.Sprintf("a rank allocates %s of a GPU's %s; the CUDA context, cuBLASLt and NCCL take more beside it, how much is not known (%s is assumed): it may run out of memory",
+			FormatBytes(g.NeedBytes), FormatBytes(g.MemBytes), FormatBytes(g.MarginBytes)))
 		c.out[len(c.out)-1].Warning = true
 	}
 }

@@ -5,16 +5,61 @@ import (
 	"strings"
 )
 
-// Machine is what a run would have: memory and cores of the host, and the memory that the run needs
+// Machine is what a run would have: memory and cores of all its hosts together, and the memory that the run needs
 // there, all its ranks together. 0: unknown.
 type Machine struct {
 	MemBytes  int64
 	NeedBytes int64
 	Cores     int
+	Nodes     int  // hosts, alike; 0: unknown
+	GPUs      GPUs // what a run on GPUs has in place of the memory
 }
 
-// RuleMemory is the rule of a Violation about the machine's memory.
-const RuleMemory = "memory of this machine"
+// GPUs is what hosts have of them. 0: unknown.
+type GPUs struct {
+	None      bool  // somebody looked and found none
+	PerNode   int   // of one host
+	MemBytes  int64 // of one, the smallest
+	NeedBytes int64 // that the rank which needs most allocates
+	// MarginBytes is what such a rank is assumed to take beside its allocations. It warns and never forbids.
+	MarginBytes int64
+}
+
+// OnGPUs reports whether the ranks of an experiment compute on GPUs there: it says so, or leaves the device to a machine that has some.
+func (m Machine) OnGPUs(e Experiment) bool {
+	switch e.Step.Device {
+	case DeviceCUDA:
+		return true
+	case DeviceAuto, "":
+		return !m.GPUs.None && (m.GPUs.PerNode > 0 || m.GPUs.MemBytes > 0)
+	}
+	return false
+}
+
+// RanksPerNode is how many ranks the fullest host has; 0: unknown.
+func (m Machine) RanksPerNode(e Experiment) int {
+	nodes := m.Nodes
+	if nodes <= 0 {
+		return 0
+	}
+	return (e.World() + nodes - 1) / nodes
+}
+
+// GPUsPerNode is how many GPUs the ranks of a host may have: as the machine has them, or as the experiment asks for fewer; 0: unknown.
+func (m Machine) GPUsPerNode(e Experiment) int {
+	n, asked := m.GPUs.PerNode, e.Where.GPUsPerNode
+	if asked > 0 && (n == 0 || asked < n) {
+		return asked
+	}
+	return n
+}
+
+// Rules of a Violation about the machine: the memory of its hosts, that of its GPUs, and their number.
+const (
+	RuleMemory    = "memory of this machine"
+	RuleGPUMemory = "memory of a GPU"
+	RuleGPUs      = "a GPU for every rank"
+)
 
 // Violation is one rule that an experiment breaks. Setting Key to any of Nearest mends it.
 type Violation struct {

@@ -6,21 +6,21 @@ import (
 	"boost-tui/experiment"
 )
 
-// Check is experiment.Validate with the memory that the ranks need on the machine. For a micro-batch, a sequence or a
-// size that needs too much it names the nearest that fits, if one does.
+// Check is experiment.Validate with the memory that the ranks need on the machine, or on its GPUs. For a micro-batch, a
+// sequence or a size that needs too much it names the nearest that fits, if one does.
 func Check(e experiment.Experiment, m Machine) []experiment.Violation {
-	vs := e.Validate(m.rules(0))
-	if m.MemBytes == 0 || experiment.Invalid(vs) != nil {
+	vs := e.Validate(m.rules(e, loads{}))
+	if !m.measures(e) || experiment.Invalid(vs) != nil {
 		return vs
 	}
-	need, err := needBytes(e)
+	need, err := needs(e)
 	if err != nil {
 		return append(vs, unplanned(e, err))
 	}
-	vs = e.Validate(m.rules(m.spread(e, need)))
+	vs = e.Validate(m.rules(e, need))
 	for i, v := range vs {
-		if v.Rule == experiment.RuleMemory {
-			vs[i] = wayOut(e, v, m.total())
+		if v.Rule == experiment.RuleMemory || v.Rule == experiment.RuleGPUMemory {
+			vs[i] = wayOut(e, v, m)
 		}
 	}
 	return vs
@@ -32,9 +32,9 @@ func unplanned(e experiment.Experiment, err error) experiment.Violation {
 }
 
 // wayOut completes a violation of the memory's rule: the key that helps with the least harm, and its value.
-func wayOut(e experiment.Experiment, v experiment.Violation, mem int64) experiment.Violation {
+func wayOut(e experiment.Experiment, v experiment.Violation, m Machine) experiment.Violation {
 	for _, key := range []string{"micro-batch", "seq", "size"} {
-		if near := fitting(e, key, mem); len(near) > 0 {
+		if near := fitting(e, key, m); len(near) > 0 {
 			v.Key, v.Value, v.Nearest = key, e.Get(key), near
 			break
 		}
@@ -42,20 +42,20 @@ func wayOut(e experiment.Experiment, v experiment.Violation, mem int64) experime
 	return v
 }
 
-// needBytes is the memory of all ranks.
-func needBytes(e experiment.Experiment) (int64, error) {
+// needs is the memory of the ranks.
+func needs(e experiment.Experiment) (loads, error) {
 	var z Sizer
-	return z.NeedBytes(e)
+	return z.loads(e)
 }
 
-// fitting finds the largest smaller value of a key with which the experiment is valid and fits.
-func fitting(e experiment.Experiment, key string, mem int64) []string {
+// fitting finds the largest smaller value of a key with which the experiment is valid and fits, on GPUs with what is assumed to come beside it.
+func fitting(e experiment.Experiment, key string, m Machine) []string {
 	for _, v := range smaller(e, key) {
 		try, err := with(e, key, v)
 		if err != nil || experiment.Invalid(try.Validate(experiment.Machine{})) != nil {
 			continue
 		}
-		if need, err := needBytes(try); err == nil && need <= mem {
+		if need, err := needs(try); err == nil && m.roomy(try, need) {
 			return []string{v}
 		}
 	}

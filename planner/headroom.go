@@ -7,10 +7,11 @@ import (
 )
 
 // LargestMicroBatch is the largest micro-batch with which a resolved experiment is valid and fits the machine, everything else
-// unchanged; 0 where none does, or where the machine's memory is unknown.
+// unchanged; 0 where none does, or where the machine's memory is unknown. On GPUs it leaves room for what is assumed to come
+// beside the allocations (GPUMarginBytes).
 func LargestMicroBatch(e experiment.Experiment, m Machine) int {
 	k, ok := experiment.KeyOf("micro-batch")
-	if !ok || m.MemBytes == 0 {
+	if !ok || !m.measures(e) {
 		return 0
 	}
 	return sort.Search(int(k.Max), func(i int) bool {
@@ -19,7 +20,7 @@ func LargestMicroBatch(e experiment.Experiment, m Machine) int {
 		if experiment.Invalid(try.Validate(experiment.Machine{})) != nil {
 			return true
 		}
-		need, err := needBytes(try)
-		return err != nil || m.spread(try, need) > m.total()
+		need, err := needs(try)
+		return err != nil || !m.roomy(try, need)
 	})
 }

@@ -9,10 +9,13 @@ import (
 	"time"
 
 	"github.com/BurntSushi/toml"
+
+	"boost-tui/experiment"
 )
 
-// MachineSchema is the version of machine files.
-const MachineSchema = 1
+// MachineSchema is the newest version of machine files: 2 knows the memory of GPUs and the type of the numbers that a rate is of. A
+// file that says neither is written as version 1, which older programs read.
+const MachineSchema = 2
 
 // MachineFile describes machines that are not this one, all alike: what a preflight found there, or what somebody wrote
 // by hand. Sizes and rates are of one node; 0 is unknown.
@@ -27,11 +30,14 @@ type MachineFile struct {
 	BLAS     string    `toml:"blas,omitempty"`
 	GPU      string    `toml:"gpu,omitempty"`
 	GPUs     int       `toml:"gpus,omitempty"`
+	// GPUMemoryBytes is of one GPU, of the smallest where they differ.
+	GPUMemoryBytes int64 `toml:"gpu-memory-bytes,omitzero"`
 
 	MemoryBytes  int64        `toml:"memory-bytes,omitempty"`
 	Cores        int          `toml:"cores,omitempty"`
 	RanksPerNode int          `toml:"ranks-per-node,omitempty"` // that the rates are of
-	GEMM         float64      `toml:"gemm-flops,omitempty"`     // FLOP/s in fp32, the ranks of a node together
+	GEMM         float64      `toml:"gemm-flops,omitempty"`     // FLOP/s, the ranks of a node together
+	GEMMDType    string       `toml:"gemm-dtype,omitempty"`     // of the numbers that are multiplied; empty: fp32
 	Within       []LinkTiming `toml:"within,omitempty"`         // all-reduce over the ranks of a node
 	Between      []LinkTiming `toml:"between,omitempty"`        // all-reduce over one rank of each of two nodes
 }
@@ -83,6 +89,7 @@ const (
 	maxLinks   = 64
 	maxNodes   = 1 << 20
 	maxMemory  = 1 << 60
+	maxGPU     = 1 << 46 // all GPUs of a run together can still be counted
 	maxTexts   = 200
 	maxSeconds = 3600
 )
@@ -96,7 +103,7 @@ func (f *MachineFile) check() error {
 		v, m int64
 	}{
 		{"nodes", int64(f.Nodes), maxNodes}, {"gpus", int64(f.GPUs), maxNodes}, {"memory-bytes", f.MemoryBytes, maxMemory}, {"cores", int64(f.Cores), maxNodes},
-		{"ranks-per-node", int64(f.RanksPerNode), maxNodes},
+		{"ranks-per-node", int64(f.RanksPerNode), maxNodes}, {"gpu-memory-bytes", f.GPUMemoryBytes, maxGPU},
 	} {
 		if n.v < 0 || n.v > n.m {
 			return fmt.Errorf("%s = %d makes no sense", n.key, n.v)
@@ -104,6 +111,9 @@ func (f *MachineFile) check() error {
 	}
 	if !(f.GEMM >= 0 && f.GEMM < 1e30) {
 		return fmt.Errorf("gemm-flops = %g makes no sense", f.GEMM)
+	}
+	if f.GEMMDType != "" && f.GEMMDType != experiment.FP32 && f.GEMMDType != experiment.BF16 {
+		return fmt.Errorf("gemm-dtype is %.40q: %s or %s", f.GEMMDType, experiment.FP32, experiment.BF16)
 	}
 	for _, text := range []string{f.Run, f.Where, f.CPU, f.BLAS, f.GPU} {
 		if len(text) > maxTexts || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r >= 0x7f && r <= 0x9f }) {
@@ -125,12 +135,15 @@ func (f *MachineFile) check() error {
 
 // TOML is the file's text.
 func (f MachineFile) TOML() ([]byte, error) {
-	f.Schema = MachineSchema
+	f.Schema = 1
+	if f.GPUMemoryBytes > 0 || f.GEMMDType != "" {
+		f.Schema = MachineSchema
+	}
 	if err := f.check(); err != nil {
 		return nil, err
 	}
 	var b bytes.Buffer
-	b.WriteString("# A machine, for boost-tui plan --machine and boost-tui preflight. Sizes and rates are of one node.\n")
+	b.WriteString("# A machine, for boost-tui plan --machine and boost-tui preflight. Sizes and rates are of one node, gpu-memory-bytes of one GPU.\n")
 	if err := toml.NewEncoder(&b).Encode(f); err != nil {
 		return nil, fmt.Errorf("machine %s: %w", f.Name, err)
 	}
@@ -139,6 +152,6 @@ func (f MachineFile) TOML() ([]byte, error) {
 
 // Machine is so many nodes of it.
 func (f MachineFile) Machine(nodes int) Machine {
-	return Machine{Name: f.Name, MemBytes: f.MemoryBytes, Cores: f.Cores, Nodes: max(nodes, 1),
-		NoGPUs: !f.Measured.IsZero() && f.GPUs == 0 && f.GPU == ""}
+	return Machine{Name: f.Name, MemBytes: f.MemoryBytes, Cores: f.Cores, Nodes: max(nodes, 1), GPUs: f.GPUs, GPUMemBytes: f.GPUMemoryBytes,
+		NoGPUs: !f.Measured.IsZero() && f.GPUs == 0 && f.GPU == "" && f.GPUMemoryBytes == 0}
 }

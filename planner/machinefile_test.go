@@ -5,10 +5,12 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"boost-tui/experiment"
 )
 
 func lab() MachineFile {
-	return MachineFile{Schema: MachineSchema, Name: "lab-1", Measured: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Run: "20260102-x", Where: "slurm", Nodes: 2, CPU: "EPYC",
+	return MachineFile{Schema: 1, Name: "lab-1", Measured: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Run: "20260102-x", Where: "slurm", Nodes: 2, CPU: "EPYC",
 		MemoryBytes: 64 << 30, Cores: 32, RanksPerNode: 4, GEMM: 1e12, Within: []LinkTiming{{4, 1 << 20, 1e-4}}, Between: []LinkTiming{{2, 1 << 20, 1e-3}}}
 }
 
@@ -24,17 +26,57 @@ func TestMachineFileRoundTrips(t *testing.T) {
 	}
 }
 
+// A file that says nothing of GPUs' memory is one that older programs read; one that does tells them to be updated.
+func TestMachineFilesOfBothVersions(t *testing.T) {
+	for _, c := range []struct {
+		change func(*MachineFile)
+		schema int
+	}{
+		{func(*MachineFile) {}, 1},
+		{func(f *MachineFile) { f.GPUs, f.GPU = 4, "H200" }, 1},
+		{func(f *MachineFile) { f.GPUMemoryBytes = 80 << 30 }, 2},
+		{func(f *MachineFile) { f.GEMMDType = experiment.BF16 }, 2},
+	} {
+		f := lab()
+		c.change(&f)
+		f.Schema = c.schema
+		data, err := f.TOML()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.schema == 1 && (strings.Contains(string(data), "gpu-memory-bytes =") || strings.Contains(string(data), "gemm-dtype")) {
+			t.Errorf("older programs do not know all keys of\n%s", data)
+		}
+		got, err := ParseMachine(data, "lab.toml")
+		if err != nil || !reflect.DeepEqual(got, f) {
+			t.Errorf("%v\n%+v\n%+v", err, got, f)
+		}
+	}
+	f, err := ParseMachine([]byte("schema = 1\nname = \"h100\"\ngpus = 8\ngpu-memory-bytes = 85520809984\n"), "h100.toml")
+	if m := f.Machine(2); err != nil || m.GPUs != 8 || m.GPUMemBytes != 85520809984 || m.NoGPUs || m.Nodes != 2 {
+		t.Errorf("%+v, %v", m, err)
+	}
+	old := lab()
+	if m := old.Machine(1); !m.NoGPUs {
+		t.Errorf("a preflight that saw no GPU: %+v", m)
+	}
+}
+
 func TestMachineFilesThatAreRefused(t *testing.T) {
 	good := "schema = 1\nname = \"a\"\n"
 	for text, want := range map[string]string{
 		"":                              "lacks the line schema",
-		"schema = 2\nname = \"a\"":      "update boost-tui",
+		"schema = 3\nname = \"a\"":      "update boost-tui",
 		"schema = 1":                    "no name of a machine",
 		"schema = 1\nname = \"../etc\"": "no name of a machine",
 		"schema = 1\nname = \"" + strings.Repeat("a", 65) + "\"": "no name of a machine",
 		good + "memory = 3":                                      "unknown key",
 		good + "memory-bytes = -1":                               "makes no sense",
 		good + "cores = \"many\"":                                "m.toml",
+		good + "gpu-memory-bytes = -1":                           "makes no sense",
+		good + "gpu-memory-bytes = 9000000000000000000":          "makes no sense",
+		good + "gpu-memory-bytes = \"80GB\"":                     "m.toml",
+		good + "gemm-dtype = \"fp8\"":                            "fp32 or bf16",
 		good + "gemm-flops = nan":                                "makes no sense",
 		good + "cpu = \"\\u001b[2J\"":                            "control characters",
 		good + "[[within]]\nranks = 1\nbytes = 1\nseconds = 1.0": "makes no sense",
@@ -83,6 +125,9 @@ func FuzzParseMachine(f *testing.F) {
 	f.Add(good)
 	f.Add([]byte("schema = 1\nname = \"a\"\ngemm-flops = inf"))
 	f.Add([]byte("[[within]]\nranks = 2"))
+	f.Add([]byte("schema = 2\nname = \"h\"\ngpus = 8\ngpu = \"H200\"\ngpu-memory-bytes = 150754820096\ngemm-flops = 6e14\ngemm-dtype = \"bf16\""))
+	f.Add([]byte("schema = 2\nname = \"h\"\ngpu-memory-bytes = 70368744177665"))
+	f.Add([]byte("schema = 1\nname = \"h\"\ngemm-dtype = \"\""))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		m, err := ParseMachine(data, "m.toml")
 		if err != nil {
@@ -92,8 +137,12 @@ func FuzzParseMachine(f *testing.F) {
 		if err != nil {
 			t.Fatalf("what was read cannot be written: %v", err)
 		}
-		if _, err := ParseMachine(text, "m.toml"); err != nil {
+		again, err := ParseMachine(text, "m.toml")
+		if err != nil {
 			t.Fatalf("%v\n%s", err, text)
+		}
+		if m := again.Machine(1 << 12); m.GPUMemBytes < 0 || m.total() < 0 {
+			t.Fatalf("%+v", m)
 		}
 	})
 }

@@ -19,8 +19,9 @@ type Plan struct {
 	Parameters        int64    `json:"parameters"`          // of the whole model
 	ParametersPerRank int64    `json:"parameters_per_rank"` // replicas included
 	Memory            Memory   `json:"memory"`
-	Fits              bool     `json:"fits"`                 // all ranks in the machine's memory
-	MachineBytes      int64    `json:"machine_bytes"`        // memory of the machine; 0: unknown
+	Fits              bool     `json:"fits"`                 // false where Fit says no
+	Fit               Fit      `json:"fit"`                  // whether the machine has the memory, and on GPUs a GPU for every rank
+	MachineBytes      int64    `json:"machine_bytes"`        // memory of the machine, or of the GPUs that the ranks have; 0: unknown
 	NeedBytes         int64    `json:"need_bytes"`           // of all ranks on the machine, with their copies for checkpoints
 	Block             Block    `json:"block"`                // one decoder block, one micro-batch, one rank
 	Outside           Outside  `json:"outside"`              // what is not in a block
@@ -112,13 +113,17 @@ func New(e experiment.Experiment, m Machine) (*Plan, error) {
 	if err != nil {
 		return nil, fmt.Errorf("plan %s %s under %s: %w", e.Model.Size, e.Model.Variant, e.Parallel.Scheme, err)
 	}
-	p := &Plan{Parameters: model.Count(cfg.Model), ParametersPerRank: r.parameters, Memory: memoryOf(r.memory), MachineBytes: m.total(),
+	p := &Plan{Parameters: model.Count(cfg.Model), ParametersPerRank: r.parameters, Memory: memoryOf(r.memory),
 		FLOPs: model.FLOPs(cfg.Model) * int64(e.Parallel.DP), Stage: loads.most, TokensPerStep: e.TokensPerStep(), DType: e.Step.DType}
 	if saves {
 		p.Memory.Checkpoint = r.saved
 	}
 	p.NeedBytes = loads.total
-	p.Fits = m.MemBytes == 0 || m.spread(e, p.NeedBytes) <= m.total()
+	p.Fit = m.fit(e, loads)
+	p.Fits, p.MachineBytes = p.Fit.Verdict != FitNo, m.total()
+	if p.Fit.Of == OfGPU {
+		p.MachineBytes = m.GPUMemBytes * int64(e.World())
+	}
 	r.block(&p.Block, cfg.Model.DType.Bytes())
 	r.outside(&p.Outside)
 	r.totals(p)

@@ -105,7 +105,8 @@ func (r *recording) allocate(cfg step.Config, p experiment.Parallel, stage int) 
 // loads is the memory of the ranks.
 type loads struct {
 	most  int   // the stage whose ranks need most
-	total int64 // bytes of all ranks of all stages
+	rank  int64 // bytes of one of these, on its device
+	total int64 // bytes of all ranks of all stages, and of what they copy for checkpoints
 }
 
 // need is the bytes of a rank of a stage, and those of what all its ranks copy for checkpoints.
@@ -116,7 +117,6 @@ type need struct{ rank, saved int64 }
 func loadsOf(cfg step.Config, p experiment.Parallel, saves bool) (loads, error) {
 	cfg = fewer(cfg, p)
 	var l loads
-	var largest int64
 	inner := map[int]need{}
 	for i := range p.PP {
 		stage := model.Stage{Index: i, Count: p.PP}
@@ -135,8 +135,8 @@ func loadsOf(cfg step.Config, p experiment.Parallel, saves bool) (loads, error) 
 				inner[flight] = n
 			}
 		}
-		if n.rank > largest {
-			largest, l.most = n.rank, i
+		if n.rank > l.rank {
+			l.rank, l.most = n.rank, i
 		}
 		l.total += n.rank*int64(p.TP)*int64(p.DP) + n.saved
 	}

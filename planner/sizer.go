@@ -43,6 +43,12 @@ func shapeOf(e experiment.Experiment) shape {
 
 // NeedBytes is the memory of all ranks of a valid, resolved experiment.
 func (z *Sizer) NeedBytes(e experiment.Experiment) (int64, error) {
+	l, err := z.loads(e)
+	return l.total, err
+}
+
+// loads is what the ranks of a valid, resolved experiment need.
+func (z *Sizer) loads(e experiment.Experiment) (loads, error) {
 	key := shapeOf(e)
 	z.mu.Lock()
 	if z.shapes == nil {
@@ -55,7 +61,7 @@ func (z *Sizer) NeedBytes(e experiment.Experiment) (int64, error) {
 	}
 	z.mu.Unlock()
 	s.once.Do(func() { s.loads, s.err = loadsOf(key.step, key.parallel, key.saves) })
-	return s.loads.total, s.err
+	return s.loads, s.err
 }
 
 // Shapes is the number of distinct shapes that were recorded.
@@ -68,20 +74,18 @@ func (z *Sizer) Shapes() int {
 // Check is the Check of the package without its search for ways out: what a resolved experiment breaks, the
 // memory of the machine included, and nothing about what would mend it.
 func (z *Sizer) Check(e experiment.Experiment, m Machine) []experiment.Violation {
-	on := experiment.Machine{MemBytes: m.MemBytes, Cores: m.Cores}
-	vs := e.Broken(on)
-	if m.MemBytes == 0 || experiment.Invalid(vs) != nil {
+	vs := e.Broken(m.rules(e, loads{}))
+	if !m.measures(e) || experiment.Invalid(vs) != nil {
 		return vs
 	}
-	need, err := z.NeedBytes(e)
-	if err != nil {
+	need, err := z.loads(e)
+	switch {
+	case err != nil:
 		return append(vs, unplanned(e, err))
-	}
-	if need <= m.MemBytes {
+	case m.roomy(e, need):
 		return vs
 	}
-	on.NeedBytes = need
-	return e.Broken(on)
+	return e.Broken(m.rules(e, need))
 }
 
 // RunFLOPs are the model FLOPs of a whole run of a valid, resolved experiment, all ranks: those of a step (DESIGN.md:

@@ -50,7 +50,7 @@ func build(o Options, screens []screen.Screen, log *logFile, term *terminal.Term
 	w, h := term.Size()
 	options := app.Options{
 		Env: screen.Env{
-			Store: o.Store, Launch: launcher(o), Cancel: canceller(o.Store), Export: exporter(o.Store), Sweeps: newSweepStore(o.Store, o.Binary), Usage: runner.UsageOf, Summary: compare.SummarizeContext, Compare: compare.CompareContext,
+			Store: o.Store, Launch: launcher(o), Cancel: canceller(o.Store), Export: exporter(o.Store), Sweeps: newSweepStore(o.Store, o.Binary, o.machine), Usage: runner.UsageOf, Summary: compare.SummarizeContext, Compare: compare.CompareContext,
 			Plan:              func(e experiment.Experiment) (*planner.Plan, error) { return planner.New(e, o.machine(e)) },
 			LargestMicroBatch: func(e experiment.Experiment) int { return planner.LargestMicroBatch(e, o.machine(e)) },
 			Machine:           o.machine, CheckPlace: runner.CheckPlace, Setups: setups, Script: o.script, Job: func(in runner.Info) *runner.JobView { return in.Job(time.Now()) },
@@ -88,7 +88,7 @@ func (o Options) machine(e experiment.Experiment) planner.Machine {
 	}
 	m, err := o.Machine(e)
 	if err != nil { // what is known of it cannot be read: the launch will say so
-		return planner.Machine{Name: e.Where.Where}
+		return planner.Machine{Name: e.Where.Where, Nodes: max(1, e.Where.Nodes)}
 	}
 	return m
 }

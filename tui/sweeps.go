@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"boost-tui/experiment"
 	"boost-tui/planner"
 	"boost-tui/runner"
 	"boost-tui/sweeps"
@@ -24,34 +25,24 @@ type sweepStore struct {
 	folder *sweeps.Folder
 	binary string // that programs which look after sweeps are started from; empty: this one
 	cache  *results.Cache
+	// machine describes the machines that an experiment would run on.
+	machine func(experiment.Experiment) planner.Machine
 
 	mu       sync.Mutex
 	followed map[string]*followed
-	machine  *planner.Machine
 	history  results.History
 	asked    time.Time // when history was read
 }
 
-func newSweepStore(runs *runner.Store, binary string) *sweepStore {
-	return &sweepStore{runs: runs, folder: sweeps.OpenFolder(runs), binary: binary, cache: results.NewCache(), followed: map[string]*followed{}}
+func newSweepStore(runs *runner.Store, binary string, machine func(experiment.Experiment) planner.Machine) *sweepStore {
+	return &sweepStore{runs: runs, folder: sweeps.OpenFolder(runs), binary: binary, cache: results.NewCache(), followed: map[string]*followed{}, machine: machine}
 }
 
 // whoAsks is named in journals as who paused a sweep or let it go on.
 const whoAsks = "the UI"
 
-// machineOf is this machine, which is looked at once.
-func (s *sweepStore) machineOf() planner.Machine {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.machine == nil {
-		m := planner.ThisMachine()
-		s.machine = &m
-	}
-	return *s.machine
-}
-
 func (s *sweepStore) Expand(ctx context.Context, spec space.Spec) (*space.Expansion, error) {
-	return space.Expand(ctx, spec, s.machineOf())
+	return space.ExpandOn(ctx, spec, s.machine)
 }
 
 // historyAge is how old what earlier runs measured may get while a grid is edited.

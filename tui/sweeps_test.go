@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"boost-tui/experiment"
+	"boost-tui/planner"
 	"boost-tui/runner"
 	"boost-tui/sweeps"
 	"boost-tui/sweeps/space"
@@ -27,11 +29,14 @@ func spec(t *testing.T, axes ...string) space.Spec {
 	return s
 }
 
+// here is this machine, whatever an experiment says.
+func here(experiment.Experiment) planner.Machine { return planner.ThisMachine() }
+
 // What the screen asks of a sweep's folder, without a program that looks after it.
 func TestSweepStore(t *testing.T) {
 	ctx := context.Background()
 	store := runner.NewStore(t.TempDir())
-	s := tui.NewSweepStore(store, "/nowhere/boost-tui")
+	s := tui.NewSweepStore(store, "/nowhere/boost-tui", here)
 	file := space.File{Spec: spec(t, "tp=1,2")}
 	x, err := s.Expand(ctx, file.Spec)
 	if err != nil {
@@ -48,7 +53,7 @@ func TestSweepStore(t *testing.T) {
 		t.Fatal(made, err)
 	}
 	// Another terminal that asks for the same finds it.
-	other := tui.NewSweepStore(store, "")
+	other := tui.NewSweepStore(store, "", here)
 	if again, made, err := other.Create(ctx, file, x, sweeps.DefaultOptions()); err != nil || made || again != id {
 		t.Errorf("created twice: %s and %s, %v", id, again, err)
 	}
@@ -125,7 +130,7 @@ func TestSweepStore(t *testing.T) {
 
 func TestSweepExport(t *testing.T) {
 	ctx := context.Background()
-	s := tui.NewSweepStore(runner.NewStore(t.TempDir()), "")
+	s := tui.NewSweepStore(runner.NewStore(t.TempDir()), "", here)
 	file := space.File{Spec: spec(t, "tp=1,2")}
 	x, err := s.Expand(ctx, file.Spec)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"boost-tui/experiment"
 	"boost-tui/kernels/cuda"
 	"boost-tui/planner"
+	"boost-tui/profiler/sample"
 	"boost-tui/profiler/sample/nvml"
 	"boost-tui/trainer/devices"
 )
@@ -56,19 +57,39 @@ func compile(ctx context.Context, e experiment.Experiment, note func(string, ...
 	return missingCompiler(devices.Prepare(ctx, e.Step.Device, note))
 }
 
-// gpuMachine is this machine for a run on its GPUs: their memory is what counts. m is the machine otherwise.
-func gpuMachine(m planner.Machine, ranks int) planner.Machine {
-	m.Name, m.MemBytes, m.AvailableBytes = "the GPUs of this machine", 0, 0
-	gpus, err := nvml.Open()
-	if err != nil {
+// withGPUs is this machine with what the driver says of its GPUs, where an experiment may compute on them. One that leaves its device open
+// is not told that there are none.
+func withGPUs(m planner.Machine, e experiment.Experiment) planner.Machine {
+	d := e.Step.Device
+	if d != experiment.DeviceCUDA && d != experiment.DeviceAuto && d != "" {
 		return m
 	}
-	defer gpus.Close()
-	for i, g := range gpus.List() {
-		if b := g.Describe().MemTotalBytes; i == 0 || b < m.MemBytes {
-			m.MemBytes = b
+	return seen(m, d == experiment.DeviceCUDA, nvml.Open, cuda.FindDriver)
+}
+
+// seen asks for the GPUs: the driver's library of measurements for their memory, and the driver itself for how many are visible, where some
+// are hidden or it alone is there. insist says that none is to be told.
+func seen(m planner.Machine, insist bool, open func() (sample.GPUs, error), driver func() (cuda.Driver, error)) planner.Machine {
+	gpus, err := open()
+	if err == nil && gpus != nil {
+		defer gpus.Close()
+		for _, g := range gpus.List() {
+			m.GPUs++
+			if b := g.Describe().MemTotalBytes; b > 0 && (m.GPUMemBytes == 0 || b < m.GPUMemBytes) {
+				m.GPUMemBytes = b
+			}
 		}
 	}
-	m.MemBytes *= int64(ranks) // each has a card of its own
+	if m.GPUs == 0 || cuda.Hidden() != "" {
+		if d, err := driver(); err == nil {
+			m.GPUs = d.Cards
+		}
+	}
+	if m.GPUs == 0 {
+		m.GPUMemBytes, m.NoGPUs = 0, insist
+	}
+	if devices.Shared() { // more ranks than GPUs are asked for
+		m.GPUs = 0
+	}
 	return m
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -151,29 +152,14 @@ func hostName() string {
 // machineOf is the machine that an experiment is judged against: the one that the user names, else this one for what
 // runs here. What runs elsewhere is judged by what a preflight found there, or not at all.
 func machineOf(e experiment.Experiment, named string) (planner.Machine, error) {
-	local := e.Where.Where == experiment.WhereLocal || e.Where.Where == ""
-	switch {
-	case named != "":
-		f, err := readMachine(named)
-		return described(f.Machine(e.Where.Nodes), e), err
-	case local && e.Step.Device == experiment.DeviceCUDA:
-		return gpuMachine(planner.ThisMachine(), e.World()), nil
-	case local:
-		return planner.ThisMachine(), nil
+	if named == "" && onThisMachine(e) {
+		return withGPUs(planner.ThisMachine(), e), nil
 	}
-	f, err := readMachine(placeOf(e))
-	if errors.Is(err, fs.ErrNotExist) {
-		return planner.Machine{Name: e.Where.Where}, nil
+	f, err := readMachine(cmp.Or(named, placeOf(e)))
+	if named == "" && errors.Is(err, fs.ErrNotExist) {
+		return planner.Machine{Name: e.Where.Where, Nodes: nodesOf(e.Where)}, nil
 	}
-	return described(f.Machine(nodesOf(e.Where)), e), err
-}
-
-// described is a machine as its file tells, for the device of an experiment: the memory of its GPUs is not in there.
-func described(m planner.Machine, e experiment.Experiment) planner.Machine {
-	if e.Step.Device == experiment.DeviceCUDA {
-		m.MemBytes, m.AvailableBytes = 0, 0
-	}
-	return m
+	return f.Machine(nodesOf(e.Where)), err
 }
 
 // nodesOf is how many machines an experiment's ranks are on: of ssh, all that are named where no number is said.
@@ -188,7 +174,7 @@ func nodesOf(w experiment.Where) int {
 
 // rates are what a machine is known to do.
 func ratesOf(f planner.MachineFile) *protocol.Rates {
-	r := &protocol.Rates{RanksPerNode: f.RanksPerNode, GEMM: f.GEMM}
+	r := &protocol.Rates{RanksPerNode: f.RanksPerNode, GEMM: f.GEMM, GEMMDType: f.GEMMDType}
 	for _, l := range f.Within {
 		r.Within = append(r.Within, protocol.Link(l))
 	}
@@ -201,10 +187,13 @@ func ratesOf(f planner.MachineFile) *protocol.Rates {
 // describeMachine is what a preflight has found as a machine.
 func describeMachine(name, run string, e experiment.Experiment, p protocol.Preflight) planner.MachineFile {
 	f := planner.MachineFile{Schema: planner.MachineSchema, Name: name, Measured: p.Started, Run: run, Where: e.Where.Where, Nodes: len(p.Nodes),
-		MemoryBytes: p.Memory.TotalBytes, Cores: p.Memory.Cores, RanksPerNode: p.Rates.RanksPerNode, GEMM: p.Rates.GEMM}
+		MemoryBytes: p.Memory.TotalBytes, Cores: p.Memory.Cores, RanksPerNode: p.Rates.RanksPerNode, GEMM: p.Rates.GEMM, GPUs: p.Memory.GPUs, GPUMemoryBytes: p.Memory.GPUBytes}
+	if p.Rates.GEMMDType != experiment.FP32 { // which files that do not say are of
+		f.GEMMDType = p.Rates.GEMMDType
+	}
 	if len(p.Nodes) > 0 {
 		n := p.Nodes[0]
-		f.CPU, f.BLAS, f.GPUs = line(n.CPU), line(n.BLAS), len(n.GPUs)
+		f.CPU, f.BLAS = line(n.CPU), line(n.BLAS)
 		if len(n.GPUs) > 0 {
 			f.GPU = line(n.GPUs[0].Name)
 		}

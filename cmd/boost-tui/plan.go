@@ -24,8 +24,8 @@ func newPlan(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "plan", Short: "Predict memory, communication and FLOPs of an experiment", GroupID: groupWork, Args: cobra.NoArgs,
 		Long: `Predict what an experiment needs, from one recorded step of the real model: nothing is computed and no memory of
-the model's size is used. An experiment that names no device is planned in bf16. With --resume it is what run --resume would run. One that does not fit this
-machine says so and exits 0: to plan it is a fair question.`,
+the model's size is used. An experiment that names no device is planned in bf16. With --resume it is what run --resume would run. One that does not fit the
+machine, or a rank of it one GPU, says so and exits 0: to plan it is a fair question. A file for --machine is easily written by hand: boost-tui's docs/machine.toml is one.`,
 		Example: "  boost-tui plan --size 7b --variant cola --scheme btp --tp 4 --micro-batch 4 --seq 4096",
 		RunE: func(*cobra.Command, []string) error {
 			e, err := a.asked(&f)
@@ -116,27 +116,22 @@ func (a *app) printPlan(e experiment.Experiment, m planner.Machine, dtype string
 	return nil
 }
 
-// fits says whether the plan fits, and by what that is judged.
+// fits says whether the plan fits, by what that is judged, and who could tell where nobody knows.
 func fits(e experiment.Experiment, m planner.Machine, p *planner.Plan) string {
-	answer := "yes"
-	if !p.Fits {
-		answer = "no"
-	}
-	by := m.Name
-	if by != planner.ThisMachine().Name {
-		by = "machine " + by
-	}
-	has := "has"
-	if m.Nodes > 1 {
-		by, has = fmt.Sprintf("%d of %s", m.Nodes, by), "have"
-	}
+	f := p.Fit
+	nobody := m.Cores == 0 && m.MemBytes == 0 && m.GPUs == 0 && m.GPUMemBytes == 0 && !m.NoGPUs && !onThisMachine(e)
 	switch {
-	case p.MachineBytes > 0:
-		return fmt.Sprintf("%s: all ranks need %s, %s %s %s", answer, format.Bytes(p.NeedBytes), by, has, format.Bytes(p.MachineBytes))
-	case onThisMachine(e) || m.Cores > 0:
-		return "unknown: " + by + " does not tell its memory"
+	case f.Verdict == planner.FitUnknown && nobody && f.Of == planner.OfGPU:
+		return fmt.Sprintf("unknown: a rank allocates %s of GPU memory, and nobody has looked at the machines of --where %s yet: boost-tui preflight does, or --machine names a file that says what they have",
+			format.Bytes(f.NeedBytes), e.Where.Where)
+	case f.Verdict == planner.FitUnknown && nobody:
+		return fmt.Sprintf("unknown: all ranks need %s, and nobody has looked at the machines of --where %s yet: boost-tui preflight does", format.Bytes(p.NeedBytes), e.Where.Where)
+	case f.Of == planner.OfGPU && m.NoGPUs && onThisMachine(e):
+		return f.Verdict + ": " + f.Why + "; --machine names a file that says what other machines have"
+	case f.Verdict == planner.FitUnknown && f.Of == planner.OfGPU:
+		return f.Verdict + ": " + f.Why + "; gpu-memory-bytes in its file says it, and boost-tui preflight --save finds it out"
 	}
-	return fmt.Sprintf("unknown: all ranks need %s, and nobody has looked at the machines of --where %s yet: boost-tui preflight does", format.Bytes(p.NeedBytes), e.Where.Where)
+	return f.Verdict + ": " + f.Why
 }
 
 // plural is the word for so many.

@@ -98,6 +98,9 @@ func (c checks) preparePreflight(e experiment.Experiment, machine string) (prepa
 		return p, nil, err
 	}
 	spec := &protocol.PreflightSpec{NeedBytes: p.plan.Memory.Total, Apart: e.Where.Where == experiment.WhereSSH}
+	if p.experiment.Step.Device == experiment.DeviceCUDA {
+		spec.NeedBytes, spec.GPUBytes, spec.GPUMargin = 0, p.plan.Memory.Total, planner.GPUMarginBytes
+	}
 	known := machine
 	if known == "" {
 		known = placeOf(p.experiment)

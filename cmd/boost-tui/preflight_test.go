@@ -108,3 +108,22 @@ func TestPlaceNames(t *testing.T) {
 		seen[name] = w.Where + w.Partition + w.Hosts
 	}
 }
+
+// What a preflight found of GPUs is in the machine's file, with the type of the numbers that its rate is of.
+func TestDescribesGPUs(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	p := protocol.Preflight{Nodes: []protocol.Node{{GPUs: []protocol.GPU{{Name: "NVIDIA H200"}}}},
+		Memory: protocol.MemoryOfAll{TotalBytes: 1 << 40, GPUs: 4, GPUBytes: 140 << 30}, Rates: protocol.Rates{RanksPerNode: 4, GEMM: 6e14, GEMMDType: experiment.BF16}}
+	path, err := saveMachine(describeMachine("h200", "r", experiment.Default(), p))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := readMachine(path)
+	if err != nil || f.Schema != 2 || f.GPUs != 4 || f.GPU != "NVIDIA H200" || f.GPUMemoryBytes != 140<<30 || f.GEMMDType != experiment.BF16 || ratesOf(f).GEMMDType != experiment.BF16 {
+		t.Errorf("%+v, %v", f, err)
+	}
+	p.Rates.GEMMDType, p.Memory.GPUBytes = experiment.FP32, 0
+	if f := describeMachine("cpu", "r", experiment.Default(), p); f.GEMMDType != "" {
+		t.Errorf("older programs could not read it: %+v", f)
+	}
+}

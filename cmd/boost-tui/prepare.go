@@ -54,11 +54,13 @@ func (c checks) prepare(e experiment.Experiment) (prepared, error) {
 	if err != nil {
 		return prepared{}, usage(err)
 	}
+	if experiment.Invalid(e.Broken(experiment.Machine{})) == nil { // what a device lacks here says more than that no GPU is there
+		if err := checkDevice(e); err != nil {
+			return prepared{}, usage(err)
+		}
+	}
 	found := planner.Check(e, m)
 	if err := experiment.Invalid(found); err != nil {
-		return prepared{}, usage(err)
-	}
-	if err := checkDevice(e); err != nil {
 		return prepared{}, usage(err)
 	}
 	if err := runner.Furnish(&e.Where); err != nil {
@@ -89,7 +91,7 @@ func (c checks) prepare(e experiment.Experiment) (prepared, error) {
 	for _, v := range found {
 		c.note("note: %s", v)
 	}
-	if tight := m.Tight(plan.NeedBytes); tight != "" && plan.Fits {
+	if tight := m.Tight(plan.NeedBytes); tight != "" && plan.Fits && plan.Fit.Of == planner.OfHost {
 		c.note("note: %s", tight)
 	}
 	return prepared{experiment: e, plan: plan, resumed: resumed}, nil

@@ -10,12 +10,20 @@ import (
 	"boost-tui/sweeps/space"
 )
 
-// expand spells the space out, on this machine, and opens what its points read. What is wrong with it is the user's input.
+// expand spells the space out, on the machines of its points, and opens what its points read. What is wrong with it is the user's input.
 func (a *app) expand(ctx context.Context, s *space.Spec) (*space.Expansion, error) {
 	if err := a.checks().absoluteSpace(s); err != nil {
 		return nil, usage(err)
 	}
-	x, err := space.Expand(ctx, *s, planner.ThisMachine())
+	var unknown error // of a machine whose description cannot be read
+	x, err := space.ExpandOn(ctx, *s, func(e experiment.Experiment) planner.Machine {
+		m, err := machineOf(e, "")
+		unknown = errors.Join(unknown, err)
+		return m
+	})
+	if unknown != nil {
+		return nil, usage(unknown)
+	}
 	var wrong *space.SpaceError
 	if errors.As(err, &wrong) {
 		return nil, usage(err)

@@ -23,7 +23,10 @@ const (
 
 // PreflightSpec is what a preflight is asked for. A run that has one looks at its machines instead of training.
 type PreflightSpec struct {
-	NeedBytes int64 `json:"need_b,omitempty"` // memory of one rank, as planned; 0: unknown
+	NeedBytes int64 `json:"need_b,omitempty"` // memory of its host that one rank needs, as planned; 0: unknown, or on GPUs
+	// GPUBytes is what a rank allocates of its GPU, as planned; 0: unknown, or on none. GPUMargin is what is assumed to come beside it.
+	GPUBytes  int64 `json:"gpu_b,omitempty"`
+	GPUMargin int64 `json:"gpu_margin_b,omitempty"`
 	// Apart says that the hosts need not share the folder of the run: its files are carried between them.
 	Apart    bool   `json:"apart,omitempty"`
 	Expected *Rates `json:"expected,omitempty"` // what these machines are known to do; nil: nothing is known
@@ -33,7 +36,8 @@ type PreflightSpec struct {
 // Rates are how fast machines are.
 type Rates struct {
 	RanksPerNode int     `json:"ranks_per_node"`
-	GEMM         float64 `json:"gemm_flops,omitempty"` // of all ranks of a node together, FLOP/s in fp32
+	GEMM         float64 `json:"gemm_flops,omitempty"` // of all ranks of a node together, FLOP/s
+	GEMMDType    string  `json:"gemm_dtype,omitempty"` // of the numbers that are multiplied; empty: fp32
 	Within       []Link  `json:"within,omitempty"`     // all-reduce over the ranks of one node
 	Between      []Link  `json:"between,omitempty"`    // all-reduce over one rank of each of two nodes
 }
@@ -72,6 +76,8 @@ type Preflight struct {
 type MemoryOfAll struct {
 	TotalBytes int64 `json:"total_b,omitempty"`
 	Cores      int   `json:"cores,omitempty"`
+	GPUs       int   `json:"gpus,omitempty"`  // of the node that has fewest
+	GPUBytes   int64 `json:"gpu_b,omitempty"` // of the smallest GPU; 0: unknown
 }
 
 // Node is what was found on one host.
@@ -94,6 +100,7 @@ type Node struct {
 	ClockOffset float64 `json:"clock_offset_s"`           // ahead of the first node's
 	ClockError  float64 `json:"clock_error_s"`            // at most; half of the shortest round trip
 	RoundTrip   float64 `json:"round_trip_s,omitempty"`   // the shortest to the first node
+	GPUBytes    int64   `json:"gpu_b,omitempty"`          // that a GPU of its ranks has, as their device says; 0: unknown, or none
 	GEMM        float64 `json:"gemm_flops,omitempty"`     // all ranks together
 	GEMMSlowest float64 `json:"gemm_slowest,omitempty"`   // of one rank
 	Within      []Link  `json:"within,omitempty"`         // all-reduce over this host's ranks

@@ -74,7 +74,7 @@ func (e *engine) adopt(p *sweeps.PointState, last sweeps.Attempt, run string) er
 		return e.stopUnlessLost(err)
 	}
 	now := time.Now()
-	a.e, a.created, a.need = in.Run.Experiment, in.Run.Created, needOf(in.Run.Predicted, in.Run.World())
+	a.e, a.created, a.need, a.card = in.Run.Experiment, in.Run.Created, needOf(in.Run.Predicted, in.Run.Experiment), cardOf(in.Run.Predicted, in.Run.Experiment)
 	a.began = now.Add(-max(0, in.Clock(now).Sub(a.created)))
 	a.steps = followSteps(in.Dir)
 	e.waitFor(a, func(ctx context.Context) (runner.Info, error) { return runner.Await(ctx, e.o.Runs, run) })

@@ -23,6 +23,7 @@ type attempt struct {
 	began   time.Time // by the clock of this program
 	created time.Time // the run, by the clock of its store
 	need    int64     // bytes of memory, all ranks; 0: unknown
+	card    int64     // bytes that a rank takes of a GPU here; 0: unknown, or none
 	asked   bool      // it was told to end
 	crowded bool      // others of this sweep ran meanwhile: its step times say nothing
 	steps   *steps

@@ -43,19 +43,48 @@ const (
 	memoryPatience = 2 * time.Minute
 )
 
-// needOf is the memory of all ranks of a run; 0: unknown.
-func needOf(p *runner.Predicted, ranks int) int64 {
-	if p == nil {
+// needOf is the memory of this machine that all ranks of a run take; 0: unknown, or none to speak of, since they are elsewhere or on GPUs.
+func needOf(p *runner.Predicted, ex experiment.Experiment) int64 {
+	if p == nil || !here(ex) || ex.Step.Device == experiment.DeviceCUDA {
 		return 0
 	}
-	return p.MemBytes * int64(ranks)
+	return p.MemBytes * int64(runner.Run{Experiment: ex}.World())
+}
+
+// cardOf is what a rank of a run takes of a GPU of this machine; 0: unknown, or none.
+func cardOf(p *runner.Predicted, ex experiment.Experiment) int64 {
+	if p == nil || !here(ex) || ex.Step.Device != experiment.DeviceCUDA {
+		return 0
+	}
+	return p.MemBytes
+}
+
+// here reports whether the ranks of an experiment are on this machine.
+func here(ex experiment.Experiment) bool {
+	return ex.Where.Where == "" || ex.Where.Where == experiment.WhereLocal
+}
+
+// admitCard reports whether the GPUs have memory for another run beside those of the sweep that go on: ranks of all of them are on the first
+// ones. One that runs alone is admitted, for it was judged before.
+func (e *engine) admitCard(p *runner.Predicted, ex experiment.Experiment) bool {
+	card, all := cardOf(p, ex), int64(0)
+	for _, a := range e.live {
+		if a.card > 0 {
+			all += a.card + planner.GPUMarginBytes
+		}
+	}
+	has := int64(0)
+	if p != nil {
+		has = p.MachineBytes / int64(max(1, ex.World()))
+	}
+	return card == 0 || all == 0 || has > 0 && all+card+planner.GPUMarginBytes <= has
 }
 
 // admit reports whether the machine has the memory for another run, beside those that go on.
 func (e *engine) admit(pr *preparation) bool {
-	need := needOf(pr.o.Predicted, pr.e.World())
+	need := needOf(pr.o.Predicted, pr.e)
 	if need == 0 {
-		return true
+		return e.admitCard(pr.o.Predicted, pr.e)
 	}
 	m := &e.memory
 	if now := time.Now(); now.Sub(m.looked) > time.Second || len(e.live) == 0 {

@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -102,6 +103,46 @@ func TestClasses(t *testing.T) {
 		if classOf(a) == classOf(b) {
 			t.Errorf("%s: compared", name)
 		}
+	}
+}
+
+// Runs on GPUs take no memory of the host, and share the first GPUs as far as their memory goes; what runs elsewhere takes nothing here.
+func TestAdmitsByTheMemoryOfGPUs(t *testing.T) {
+	const rank = 10 << 30
+	made := func(device, where string, gpu int64) *preparation {
+		e := experiment.Default()
+		e.Step.Device, e.Where.Where, e.Parallel.TP = device, where, 2
+		return &preparation{e: e, o: runner.LaunchOptions{Predicted: &runner.Predicted{MemBytes: rank, MachineBytes: 2 * gpu}}}
+	}
+	live := func(of ...*preparation) *engine {
+		e := &engine{live: map[string]*attempt{}}
+		for i, p := range of {
+			e.live[strconv.Itoa(i)] = &attempt{need: needOf(p.o.Predicted, p.e), card: cardOf(p.o.Predicted, p.e)}
+		}
+		return e
+	}
+	large, small := int64(24<<30), int64(24<<30-1)
+	for _, c := range []struct {
+		name string
+		e    *engine
+		next *preparation
+		want bool
+	}{
+		{"alone", live(), made("cuda", "local", small), true},
+		{"beside another", live(made("cuda", "local", large)), made("cuda", "local", large), true},
+		{"a byte lacks", live(made("cuda", "local", small)), made("cuda", "local", small), false},
+		{"beside two", live(made("cuda", "", large), made("cuda", "", large)), made("cuda", "", large), false},
+		{"unknown memory", live(made("cuda", "", 0)), made("cuda", "", 0), false},
+		{"beside one elsewhere", live(made("cuda", "slurm", small)), made("cuda", "local", small), true},
+		{"elsewhere", live(made("cuda", "local", small)), made("cuda", "slurm", small), true},
+		{"processors elsewhere", live(), made("cpu", "ssh", 0), true},
+	} {
+		if got := c.e.admit(c.next); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+	if p := made("cpu", "local", 0); needOf(p.o.Predicted, p.e) != 2*rank || cardOf(p.o.Predicted, p.e) != 0 {
+		t.Error("ranks on processors take memory of the host")
 	}
 }
 

@@ -123,7 +123,7 @@ func (e *engine) launch(ctx context.Context, p *sweeps.PointState, pr *preparati
 	if err != nil {
 		return e.unlaunched(ctx, p, n, err)
 	}
-	a := &attempt{point: p, n: n, run: h.Run.ID, e: pr.e, began: time.Now(), created: h.Run.Created, need: needOf(h.Run.Predicted, h.Run.World()), steps: followSteps(h.Dir)}
+	a := &attempt{point: p, n: n, run: h.Run.ID, e: pr.e, began: time.Now(), created: h.Run.Created, need: needOf(h.Run.Predicted, h.Run.Experiment), card: cardOf(h.Run.Predicted, h.Run.Experiment), steps: followSteps(h.Dir)}
 	e.waitFor(a, h.Wait)
 	e.tell(Event{Kind: Started, Point: p.ID, Label: p.Label, Run: a.run})
 	if err := e.hold.Began(p.ID, n, a.run); err != nil {

@@ -16,6 +16,12 @@ import (
 // Everything that a user got wrong is one *SpaceError. A space of which nothing is left is such an error too, and then
 // the expansion comes with it, to show why. A machine whose memory is unknown prunes nothing by memory.
 func Expand(ctx context.Context, s Spec, m planner.Machine) (*Expansion, error) {
+	return ExpandOn(ctx, s, func(experiment.Experiment) planner.Machine { return m })
+}
+
+// ExpandOn is Expand for points that may run on machines of their own: it asks for the machine of every place and device that there is
+// among the resolved experiments, once for each.
+func ExpandOn(ctx context.Context, s Spec, machine func(experiment.Experiment) planner.Machine) (*Expansion, error) {
 	p, err := s.prepare()
 	if err != nil {
 		return nil, err
@@ -23,7 +29,7 @@ func Expand(ctx context.Context, s Spec, m planner.Machine) (*Expansion, error) 
 	if err := p.bound(ctx); err != nil {
 		return nil, err
 	}
-	b := newBuilder(p, m)
+	b := newBuilder(p, machine)
 	w := walker{prepared: p, ctx: ctx, leaf: b.combination, depth: len(p.axes)}
 	if err := w.run(); err != nil {
 		return nil, err
@@ -58,7 +64,8 @@ func (p Point) Experiment(base experiment.Experiment) (experiment.Experiment, er
 // builder collects the points.
 type builder struct {
 	x          *Expansion
-	machine    planner.Machine
+	ask        func(experiment.Experiment) planner.Machine
+	machines   map[place]planner.Machine // that were asked for
 	sizer      planner.Sizer
 	ids        idWriter
 	p          *prepared
@@ -70,8 +77,8 @@ type builder struct {
 	opens      []string        // keys that a full-rank twin does not take from its point
 }
 
-func newBuilder(p *prepared, m planner.Machine) *builder {
-	b := &builder{p: p, machine: m, opens: fullOpens(), seen: map[string]bool{}, points: map[string]bool{}, x: &Expansion{Base: p.base, Notes: p.notes}}
+func newBuilder(p *prepared, machine func(experiment.Experiment) planner.Machine) *builder {
+	b := &builder{p: p, ask: machine, machines: map[place]planner.Machine{}, opens: fullOpens(), seen: map[string]bool{}, points: map[string]bool{}, x: &Expansion{Base: p.base, Notes: p.notes}}
 	for _, a := range p.axes {
 		for _, k := range a.Keys {
 			if !slices.Contains(b.x.Keys, k) {
@@ -131,12 +138,29 @@ func (b *builder) judge(e experiment.Experiment, p Point, mine int) {
 	b.mine = append(b.mine, mine)
 }
 
+// place is what a machine depends on.
+type place struct {
+	where  experiment.Where
+	device string
+}
+
+// machine is the machine that an experiment would run on.
+func (b *builder) machine(e experiment.Experiment) planner.Machine {
+	at := place{e.Where, e.Step.Device}
+	m, asked := b.machines[at]
+	if !asked {
+		m = b.ask(e)
+		b.machines[at] = m
+	}
+	return m
+}
+
 // broken is the first rule that an experiment breaks on the machine, all reasons in it.
 func (b *builder) broken(e experiment.Experiment) (experiment.Violation, bool) {
 	const most = 3
 	var first experiment.Violation
 	var reasons []string
-	for _, v := range b.sizer.Check(e, b.machine) {
+	for _, v := range b.sizer.Check(e, b.machine(e)) {
 		if v.Warning {
 			continue
 		}

@@ -161,6 +161,29 @@ func TestPruningByMemory(t *testing.T) {
 	}
 }
 
+// Every point is judged by the machine of its own place and device, and each of these is asked for once.
+func TestPruningByTheMachineOfAPoint(t *testing.T) {
+	s := spec(t, []string{"device=cpu,cuda", "tp=1,4", "micro-batch=1,64", "seed=1..3"})
+	asked := map[string]int{}
+	x, err := ExpandOn(t.Context(), s, func(e experiment.Experiment) planner.Machine {
+		asked[e.Step.Device]++
+		return planner.Machine{Name: "lab", MemBytes: 200 << 20, GPUs: 2, GPUMemBytes: 1 << 40}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules := map[string]int{}
+	for _, p := range x.Pruned {
+		rules[p.Rule]++
+	}
+	if asked["cpu"] != 1 || asked["cuda"] != 1 || len(asked) != 2 {
+		t.Errorf("asked %v", asked)
+	}
+	if rules[experiment.RuleMemory] != 6 || rules[experiment.RuleGPUs] != 6 || len(x.Pruned) != 12 || len(x.Points) != 12 {
+		t.Errorf("%d points; pruned %+v", len(x.Points), x.Pruned)
+	}
+}
+
 func TestEmptySpaces(t *testing.T) {
 	for _, tc := range []struct {
 		name string

@@ -30,6 +30,9 @@ const EnvBound = "BOOST_OWN_CARDS"
 // envShare names NCCL's variable that lets ranks share a card, for those who try a run of several ranks on one.
 const envShare = "NCCL_MULTI_RANK_GPU_ENABLE"
 
+// Shared reports whether somebody lets ranks share a GPU, so that a host may have more ranks than GPUs.
+func Shared() bool { return os.Getenv(envShare) == "1" }
+
 // Place is a rank's place on its host.
 type Place struct {
 	Rank, World int // among the ranks of the host
@@ -62,7 +65,7 @@ func OpenCUDA(at Place) (kernels.Device, error) {
 	if err != nil {
 		return nil, err
 	}
-	card, err := cardOf(at, p.Devices, os.Getenv(EnvBound) != "", os.Getenv(envShare) == "1")
+	card, err := cardOf(at, p.Devices, os.Getenv(EnvBound) != "", Shared())
 	if err != nil {
 		return nil, err
 	}
@@ -206,7 +209,7 @@ func (g GPUs) Lacks(ranks int) []Lack {
 		out = append(out, Lack{"driver", g.noDriver.Error()})
 	case g.Cards == 0:
 		out = append(out, Lack{"GPU", "no GPU is visible" + hidden()})
-	case g.Cards < ranks && os.Getenv(envShare) != "1":
+	case g.Cards < ranks && !Shared():
 		out = append(out, Lack{"GPUs", strings.TrimPrefix(tooFew(ranks, g.Cards).Error(), "cuda device: ")})
 	}
 	if g.noLibrary != nil {

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"testing"
 
+	"boost-tui/experiment"
+	"boost-tui/kernels"
 	"boost-tui/runner/protocol"
 )
 
@@ -31,5 +33,37 @@ func TestCoresAreThoseOfAllRanksOfANode(t *testing.T) {
 	}
 	if r.Nodes[0].Cores != 4 || r.Nodes[1].Cores != 8 {
 		t.Errorf("cores %d and %d", r.Nodes[0].Cores, r.Nodes[1].Cores)
+	}
+}
+
+// A GPU is as large as the device of a rank says, the smallest counts, and where no device says the driver's measurements do.
+func TestTheSmallestGPUCounts(t *testing.T) {
+	p := &probe{hosts: []host{{First: 0, Ranks: 2, Name: "a"}, {First: 2, Ranks: 1, Name: "b"}}}
+	seen := []protocol.GPU{{MemTotal: 80 << 30}, {MemTotal: -1}}
+	p.Meet = told{found: map[string]found{
+		foundKey(0): {Node: protocol.Node{Name: "a", GPUs: seen}, GPU: 79 << 30}, foundKey(1): {GPU: 78 << 30},
+		foundKey(2): {Node: protocol.Node{Name: "b", GPUs: seen[:1]}},
+	}}
+	var r protocol.Preflight
+	if err := p.gather(t.Context(), &r); err != nil {
+		t.Fatal(err)
+	}
+	Judge(&r, protocol.PreflightSpec{})
+	if r.Memory.GPUBytes != 78<<30 || r.Memory.GPUs != 1 {
+		t.Errorf("%+v", r.Memory)
+	}
+	if n := gpuBytes(&r.Nodes[1]); n != 80<<30 {
+		t.Errorf("%d bytes on the second node", n)
+	}
+}
+
+// Products are of the numbers that the run computes with.
+func TestProductsAreOfTheRunsNumbers(t *testing.T) {
+	for dtype, want := range map[string]kernels.DType{"": kernels.F32, experiment.FP32: kernels.F32, experiment.BF16: kernels.BF16} {
+		var p probe
+		p.Spec.Experiment.Step.DType = dtype
+		if got := p.dtype(); got != want {
+			t.Errorf("%q: %s", dtype, got)
+		}
 	}
 }

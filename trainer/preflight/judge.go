@@ -69,6 +69,10 @@ func (j *judge) sum() {
 			r.Rates.RanksPerNode = 0 // they differ: nothing to compare with
 		}
 		r.Memory.TotalBytes, r.Memory.Cores = min(r.Memory.TotalBytes, n.MemTotal), min(r.Memory.Cores, n.Cores)
+		if i == 0 || len(n.GPUs) < r.Memory.GPUs {
+			r.Memory.GPUs = len(n.GPUs)
+		}
+		r.Memory.GPUBytes = least(r.Memory.GPUBytes, gpuBytes(&n))
 		if n.GEMM > 0 && (r.Rates.GEMM == 0 || n.GEMM < r.Rates.GEMM) {
 			r.Rates.GEMM = n.GEMM
 		}
@@ -199,46 +203,6 @@ func (j *judge) memory() {
 		case n.MemAvailable > 0 && need > n.MemAvailable:
 			return protocol.VerdictSlow, fmt.Sprintf("its %d ranks need %s and only %s of it are free now", n.Ranks, experiment.FormatBytes(need), experiment.FormatBytes(n.MemAvailable)),
 				"end other work there first, or the kernel may kill a rank"
-		}
-		return protocol.VerdictOK, "", ""
-	}, sound)
-}
-
-func (j *judge) gpus() {
-	count := map[int]int{}
-	for _, n := range j.r.Nodes {
-		count[len(n.GPUs)]++
-	}
-	usual := 0
-	for k, c := range count {
-		if c > count[usual] || c == count[usual] && k > usual {
-			usual = k
-		}
-	}
-	sound := "none (N/A: no driver or no card)"
-	if j.r.GPUs {
-		sound = fmt.Sprintf("%d a node, sound", usual)
-		if g := j.r.Nodes[0].GPUs; len(g) > 0 {
-			sound = fmt.Sprintf("%d x %s a node, %d MHz, %d °C", usual, g[0].Name, g[0].SMMHz, g[0].TempC)
-		}
-	}
-	j.each(checkGPUs, func(n *protocol.Node) (string, string, string) {
-		if n.NoGPUs != "" {
-			return protocol.VerdictFailed, n.NoGPUs, "nvidia-smi on that node; a node that needs a reboot says so there"
-		}
-		if len(n.GPUs) != usual {
-			return protocol.VerdictFailed, fmt.Sprintf("has %d GPUs, others have %d", len(n.GPUs), usual), "nvidia-smi on that node: a card may have fallen off its bus"
-		}
-		for _, g := range n.GPUs {
-			switch {
-			case g.ECCFatal > 0:
-				return protocol.VerdictFailed, fmt.Sprintf("GPU %d had %d memory errors that could not be corrected", g.Index, g.ECCFatal), "have it reset or replaced; leave the node out meanwhile"
-			case slices.ContainsFunc(g.Throttled, func(s string) bool { return s != "power cap" }) || g.TempC >= hot:
-				return protocol.VerdictSlow, fmt.Sprintf("GPU %d runs at %d MHz and %d °C, held down by %s", g.Index, g.SMMHz, g.TempC, strings.Join(append(g.Throttled, "")[:max(1, len(g.Throttled))], ", ")),
-					"leave the node out, or have its cooling and power looked at"
-			case g.Busy > 0:
-				return protocol.VerdictSlow, fmt.Sprintf("%d processes compute on GPU %d already", g.Busy, g.Index), "nvidia-smi names them; wait for them, or leave the node out"
-			}
 		}
 		return protocol.VerdictOK, "", ""
 	}, sound)

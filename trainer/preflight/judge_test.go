@@ -89,6 +89,20 @@ func TestVerdicts(t *testing.T) {
 		"wrong": {func(p *protocol.Preflight, _ *protocol.PreflightSpec) {
 			p.Nodes[2].Cases[0] = protocol.Case{Name: "a", Text: "loss"}
 		}, "failed verify n3: a: loss"},
+		"no room on a GPU": {func(p *protocol.Preflight, s *protocol.PreflightSpec) {
+			p.Nodes[1].GPUBytes, s.GPUBytes = 9<<30, 10<<30
+		}, "failed gpus n2: a rank allocates 10.0 GiB and a GPU has 9.0 GiB"},
+		"little room on a GPU": {func(p *protocol.Preflight, s *protocol.PreflightSpec) {
+			p.Nodes[1].GPUBytes, s.GPUBytes, s.GPUMargin = 11<<30, 10<<30, 2<<30
+		}, "slow gpus n2: a rank allocates 10.0 GiB of a GPU's 11.0 GiB"},
+		"another type": {func(p *protocol.Preflight, s *protocol.PreflightSpec) {
+			p.Rates.GEMMDType = "bf16"
+			s.Expected, s.From = &protocol.Rates{RanksPerNode: 2, GEMM: 1e15}, "machine m"
+		}, ""},
+		"the same type": {func(p *protocol.Preflight, s *protocol.PreflightSpec) {
+			p.Rates.GEMMDType = "bf16"
+			s.Expected, s.From = &protocol.Rates{RanksPerNode: 2, GEMM: 1e12, GEMMDType: "bf16"}, "machine m"
+		}, "slow products n1: 200 GFLOP/s, 20 % of the 1 TFLOP/s that machine m says"},
 		"no cases": {func(p *protocol.Preflight, _ *protocol.PreflightSpec) { p.Nodes[2].Cases = nil }, "failed verify n3"},
 		"no device": {func(p *protocol.Preflight, _ *protocol.PreflightSpec) {
 			p.Nodes[2].Trouble = []protocol.Note{{What: "device", Text: "x"}}

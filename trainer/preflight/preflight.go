@@ -69,6 +69,7 @@ type found struct {
 	Node protocol.Node   `json:"node"`
 	CPUs []int           `json:"cpus,omitempty"` // that the rank may use
 	GEMM float64         `json:"gemm"`
+	GPU  int64           `json:"gpu_b,omitempty"` // bytes of the rank's GPU, as its device says
 	Path []protocol.Path `json:"paths,omitempty"` // that this rank measured
 	All  []protocol.Link `json:"all,omitempty"`
 	// Answers are how long each host took to answer a file, as the first rank saw it; 0: it did not.
@@ -127,6 +128,7 @@ func Run(ctx context.Context, e Env) (err error) {
 			return late(ctx, err)
 		}
 		report.Seconds = time.Since(began).Seconds()
+		report.Rates.GEMMDType = p.dtype().String()
 		Judge(&report, *e.Spec.Preflight)
 		if err := protocol.WritePreflight(e.Spec.RunDir, report); err != nil {
 			return err
@@ -277,6 +279,7 @@ func (p *probe) gather(ctx context.Context, r *protocol.Preflight) error {
 			}
 			n.Cores = max(n.Cores, len(given)) // by itself a bound rank sees its own alone
 			n.GEMM += f.GEMM
+			n.GPUBytes = least(n.GPUBytes, f.GPU)
 			if n.GEMMSlowest == 0 || f.GEMM < n.GEMMSlowest {
 				n.GEMMSlowest = f.GEMM
 			}

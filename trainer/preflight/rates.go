@@ -1,6 +1,7 @@
 package preflight
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -54,11 +55,16 @@ func (j *judge) products() {
 		all = append(all, n.GEMM)
 	}
 	known := 0.0
+	dtype, other := cmp.Or(j.r.Rates.GEMMDType, experiment.FP32), ""
 	if x := j.expected(); x != nil {
-		known = x.GEMM
+		if of := cmp.Or(x.GEMMDType, experiment.FP32); of == dtype {
+			known = x.GEMM
+		} else if x.GEMM > 0 {
+			other = fmt.Sprintf("; %s knows %s alone (preflight --save describes it anew)", j.spec.From, of)
+		}
 	}
 	like := usual(all)
-	sound := fmt.Sprintf("%s a node in fp32%s", flops(j.r.Rates.GEMM), j.against(known > 0))
+	sound := fmt.Sprintf("%s a node in %s%s", flops(j.r.Rates.GEMM), dtype, cmp.Or(other, j.against(known > 0)))
 	j.each(checkProducts, func(n *protocol.Node) (string, string, string) {
 		if t := trouble(n, "products"); t != "" {
 			return protocol.VerdictFailed, t, logsAdvice

@@ -46,6 +46,9 @@ func (p *probe) open(context.Context) (err error) {
 	}
 	info := p.dev.Info()
 	p.found.Node.CPU = info.Name
+	if p.Spec.Experiment.Step.Device == experiment.DeviceCUDA {
+		p.found.GPU = info.MemTotal
+	}
 	for i, l := range info.Libraries {
 		if i == 0 || strings.Contains(l, "cuBLAS") { // a device names others beside it
 			p.found.Node.BLAS = l
@@ -56,41 +59,6 @@ func (p *probe) open(context.Context) (err error) {
 
 // errNoDevice is of what needs a device where none was opened.
 var errNoDevice = errors.New("the device did not open")
-
-// products times matrix products on all ranks at once, as in a run. The best of some windows counts: others may use
-// the machine for a moment.
-func (p *probe) products(ctx context.Context) error {
-	if p.dev == nil {
-		return errNoDevice
-	}
-	side := sideOf(p.Spec.Experiment.Step.Device)
-	bytes := int64(side) * int64(side) * 4
-	buf, err := p.dev.Alloc("preflight.products", 3*bytes, false)
-	if err != nil {
-		return err
-	}
-	at := func(i int64) kernels.View { return kernels.Matrix(buf, i*bytes, side, side, kernels.F32) }
-	op := &kernels.Gemm{Alpha: 1, A: at(0), B: at(1), D: at(2)}
-	for i := range int64(3) {
-		if err := p.do("fill", &kernels.Fill{X: at(i), Value: 0.5}); err != nil {
-			return err
-		}
-	}
-	for range windows {
-		began, count := time.Now(), 0
-		for time.Since(began) < windowNanos {
-			if err := p.do("gemm", op); err != nil {
-				return err
-			}
-			if err := p.dev.Sync(ctx, p.dev.Compute()); err != nil {
-				return err
-			}
-			count++
-		}
-		p.found.GEMM = max(p.found.GEMM, float64(op.FLOPs())*float64(count)/time.Since(began).Seconds())
-	}
-	return p.dev.Free(buf)
-}
 
 func (p *probe) do(name string, op kernels.Op) error {
 	return p.dev.Do(kernels.Call{Stream: p.dev.Compute(), Label: kernels.Label{Layer: -1, Chunk: "preflight", Op: name}}, op)

@@ -77,7 +77,7 @@ func (m *Model) take(in planned) {
 	}
 	m.plan, m.planning = in.plan, false
 	if in.plan.p != nil {
-		m.draft.machine.NeedBytes = in.plan.p.NeedBytes
+		m.draft.machine.NeedBytes, m.draft.machine.GPUs.NeedBytes = in.plan.p.NeedBytes, in.plan.p.Memory.Total
 		m.draft.settle()
 		m.form.SetFields(m.draft.fields())
 	}

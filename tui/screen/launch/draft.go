@@ -121,6 +121,9 @@ func (d *draft) change(key, value string) error {
 			d.machine.MemBytes, d.machine.Cores = 0, 0 // until it is known what they have
 		}
 	}
+	if e.Where != d.set.Where || e.Step.Device != d.set.Step.Device {
+		d.machine.Nodes, d.machine.GPUs = 0, experiment.GPUs{} // the same
+	}
 	d.set = e
 	d.settle()
 	return nil

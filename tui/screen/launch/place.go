@@ -15,6 +15,7 @@ import (
 // machineKnown describes the machines that the ranks of the draft would be on.
 type machineKnown struct {
 	where   experiment.Where
+	device  string
 	machine planner.Machine
 }
 
@@ -49,7 +50,7 @@ func (m *Model) readPlace() tea.Cmd {
 	w, resolved := m.draft.resolved.Where, m.draft.resolved
 	var cmds []tea.Cmd
 	if ask := m.env.Machine; ask != nil {
-		cmds = append(cmds, func() tea.Msg { return machineKnown{w, ask(resolved)} })
+		cmds = append(cmds, func() tea.Msg { return machineKnown{w, resolved.Step.Device, ask(resolved)} })
 	}
 	if check := m.env.CheckPlace; check != nil {
 		setups, hosts := m.env.Setups, m.env.Hosts
@@ -71,11 +72,12 @@ func (m *Model) readPlace() tea.Cmd {
 
 // takeMachine keeps what the machines of the draft's place are.
 func (m *Model) takeMachine(in machineKnown) {
-	if in.where != m.draft.resolved.Where {
+	if in.where != m.draft.resolved.Where || in.device != m.draft.resolved.Step.Device {
 		return
 	}
-	hosts := max(1, in.machine.Nodes)
-	m.draft.machine.MemBytes, m.draft.machine.Cores = in.machine.MemBytes*int64(hosts), in.machine.Cores*hosts
+	need, rank := m.draft.machine.NeedBytes, m.draft.machine.GPUs.NeedBytes
+	m.draft.machine = in.machine.Rules(m.draft.resolved, nil)
+	m.draft.machine.NeedBytes, m.draft.machine.GPUs.NeedBytes = need, rank
 	m.machine = in.machine
 	m.draft.settle()
 	m.form.SetFields(m.draft.fields())

@@ -116,7 +116,7 @@ func (m *Model) set(key, value string) tea.Cmd {
 
 // changed shows the draft and asks for a plan.
 func (m *Model) changed() tea.Cmd {
-	m.draft.machine.NeedBytes, m.launch.failure = 0, ""
+	m.draft.machine.NeedBytes, m.draft.machine.GPUs.NeedBytes, m.launch.failure = 0, 0, ""
 	m.doubt()
 	m.draft.settle()
 	m.form.SetFields(m.draft.fields())
