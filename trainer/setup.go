@@ -170,6 +170,9 @@ func (r *rank) introduce() {
 	if e.Parallel.Link != "" {
 		r.logf("%s: messages are slowed down to %s; times are not this machine's", experiment.EmulatedLink, e.Parallel.Link)
 	}
+	if e.Emulated() == experiment.EmulatedDevice {
+		r.logf("%s: the processor runs the CUDA kernels thread by thread; times say nothing about a GPU", experiment.EmulatedDevice)
+	}
 	if r.spec.Rank == 0 {
 		r.logf("data: %s, %d tokens in %d files, as %s", r.data.all.Name(), r.data.all.Tokens(), r.data.all.Files(), r.data.all.Types())
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"boost-tui/experiment"
 	"boost-tui/internal/wallclock"
 	"boost-tui/profiler"
 	"boost-tui/profiler/record"
@@ -115,8 +114,8 @@ func (r *rank) print(l *record.StepLine) {
 	if seconds > 0 {
 		rate = fmt.Sprintf("  %.0f tok/s", float64(l.Tokens)/seconds)
 	}
-	if r.spec.Experiment.Parallel.Link != "" {
-		rate += "  (" + experiment.EmulatedLink + ")"
+	if mark := r.spec.Experiment.Emulated(); mark != "" {
+		rate += "  (" + mark + ")"
 	}
 	r.outMu.Lock()
 	defer r.outMu.Unlock()

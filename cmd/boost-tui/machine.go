@@ -188,12 +188,19 @@ func ratesOf(f planner.MachineFile) *protocol.Rates {
 func describeMachine(name, run string, e experiment.Experiment, p protocol.Preflight) planner.MachineFile {
 	f := planner.MachineFile{Schema: planner.MachineSchema, Name: name, Measured: p.Started, Run: run, Where: e.Where.Where, Nodes: len(p.Nodes),
 		MemoryBytes: p.Memory.TotalBytes, Cores: p.Memory.Cores, RanksPerNode: p.Rates.RanksPerNode, GEMM: p.Rates.GEMM, GPUs: p.Memory.GPUs, GPUMemoryBytes: p.Memory.GPUBytes}
+	if e.Emulated() == experiment.EmulatedDevice { // what was timed is no machine's
+		p.Rates = protocol.Rates{GEMMDType: experiment.FP32}
+		f.RanksPerNode, f.GEMM = 0, 0
+	}
 	if p.Rates.GEMMDType != experiment.FP32 { // which files that do not say are of
 		f.GEMMDType = p.Rates.GEMMDType
 	}
 	if len(p.Nodes) > 0 {
 		n := p.Nodes[0]
 		f.CPU, f.BLAS = line(n.CPU), line(n.BLAS)
+		if e.Step.Device == experiment.DeviceEmu {
+			f.BLAS = ""
+		}
 		if len(n.GPUs) > 0 {
 			f.GPU = line(n.GPUs[0].Name)
 		}

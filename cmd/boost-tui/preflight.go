@@ -33,6 +33,8 @@ type preflightResult struct {
 	State   string `json:"state"`
 	Cause   string `json:"cause,omitempty"`
 	Machine string `json:"machine,omitempty"` // file that describes the machines now
+	// EmulatedDevice: rates are those of the emulated device, which say nothing about a GPU.
+	EmulatedDevice bool `json:"emulated_device,omitempty"`
 	protocol.Preflight
 }
 
@@ -164,7 +166,7 @@ func (a *app) look(ctx context.Context, s *runner.Store, p prepared, spec *proto
 	if err != nil {
 		return preflightResult{}, err
 	}
-	r := preflightResult{ID: in.ID, Dir: in.Dir, State: string(in.State), Cause: in.Cause}
+	r := preflightResult{ID: in.ID, Dir: in.Dir, State: string(in.State), Cause: in.Cause, EmulatedDevice: p.experiment.Step.Device == experiment.DeviceEmu}
 	r.Preflight, err = protocol.ReadPreflight(in.Dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return r, err
@@ -268,6 +270,9 @@ func (a *app) printChecks(r preflightResult) error {
 		return err
 	}
 	if r.Machine != "" {
+		if r.EmulatedDevice {
+			return a.print("what may be counted on is in %s, without rates: %s\n", r.Machine, emulatedTimes)
+		}
 		return a.print("what may be counted on is in %s\n", r.Machine)
 	}
 	return nil

@@ -10,6 +10,9 @@ import (
 	"boost-tui/tui/format"
 )
 
+// emulatedTimes says what times on the emulated device are.
+const emulatedTimes = "the processor runs the CUDA kernels thread by thread: times say nothing about a GPU"
+
 // printResult prints how a run ended, for people. What is unknown has no line.
 func (a *app) printResult(r runResult) error {
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
@@ -21,6 +24,9 @@ func (a *app) printResult(r runResult) error {
 	}
 	if r.EmulatedLink != "" {
 		line(experiment.EmulatedLink, "%s: the times are not this machine's", runner.Clean(r.EmulatedLink))
+	}
+	if r.EmulatedDevice {
+		line(experiment.EmulatedDevice, emulatedTimes)
 	}
 	line("steps", "%d", r.Steps)
 	if r.StepsLeftOut > 0 {

@@ -91,6 +91,9 @@ func (a *app) printShow(v showView) error {
 	}
 	line("what", fmt.Sprintf("%s %s, %s, %s", v.Size, v.Variant, v.Scheme, v.Experiment.Parallel.Degrees()))
 	line(experiment.EmulatedLink, v.Experiment.Parallel.Link)
+	if v.Experiment.Emulated() == experiment.EmulatedDevice {
+		line(experiment.EmulatedDevice, emulatedTimes)
+	}
 	if v.Step != nil {
 		at := fmt.Sprintf("%d of %d", *v.Step, v.Steps)
 		if v.Loss != nil {
@@ -113,7 +116,9 @@ func (a *app) printShow(v showView) error {
 		line("planned", fmt.Sprintf("%s parameters, %s per rank, %s communicated per step by the rank with the most",
 			format.SI(float64(p.Parameters)), format.Bytes(p.MemBytes), format.Bytes(p.CommBytesPerStep)))
 	}
-	line("blas", v.Versions.BLAS)
+	if d := v.Experiment.Step.Device; d == experiment.DeviceCPU || d == "" { // others have products of their own
+		line("blas", v.Versions.BLAS)
+	}
 	line("hosts", strings.Join(v.Hosts, ", "))
 	line("owner", v.Owner)
 	if v.Archived {

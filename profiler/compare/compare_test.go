@@ -331,7 +331,7 @@ func TestRenderings(t *testing.T) {
 	ok(t, err)
 	rows, err := csv.NewReader(strings.NewReader(string(data))).ReadAll()
 	ok(t, err)
-	head := "baseline,candidate,metric,base_median,cand_median,ratio,ci_lo,ci_hi,p,n_base,n_cand,skip_base,skip_cand,block,plan_diff,emulated_link"
+	head := "baseline,candidate,metric,base_median,cand_median,ratio,ci_lo,ci_hi,p,n_base,n_cand,skip_base,skip_cand,block,plan_diff,emulated_link,emulated_device"
 	if strings.Join(rows[0], ",") != head || len(rows) != 5 || rows[2][0] != "20-full" {
 		t.Errorf("%s", data)
 	}

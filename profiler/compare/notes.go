@@ -50,6 +50,9 @@ func (r *Row) notes() (notes []string) {
 	if r.EmulatedLink != "" {
 		say("%s: the messages of %s were slowed down to %s; its times are not this machine's.", experiment.EmulatedLink, name, plain(r.EmulatedLink))
 	}
+	if r.EmulatedDevice {
+		say("%s: the processor ran the CUDA kernels of %s thread by thread; its times say nothing about a GPU: figures without a verdict.", experiment.EmulatedDevice, name)
+	}
 	if len(r.Overlapped) > 0 {
 		say("! %s ran while %s ran: they slowed each other; no verdict.", name, plain(strings.Join(r.Overlapped, ", ")))
 	}

@@ -148,12 +148,20 @@ func short(s string) string {
 	return s
 }
 
+// emulated is the device of a run whose times are not the machine's.
+func emulated(s Summary) string {
+	if s.EmulatedDevice {
+		return s.Device
+	}
+	return ""
+}
+
 // CSV is compare.csv (PROFILING.md §7): one row per pair. Unknown is empty.
 func (t Table) CSV() ([]byte, error) {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
 	rows := [][]string{{"baseline", "candidate", "metric", "base_median", "cand_median", "ratio", "ci_lo", "ci_hi", "p", "n_base", "n_cand",
-		"skip_base", "skip_cand", "block", "plan_diff", "emulated_link"}}
+		"skip_base", "skip_cand", "block", "plan_diff", "emulated_link", "emulated_device"}}
 	for _, p := range t.pairs {
 		var diff []string
 		for _, d := range p.diff {
@@ -162,7 +170,7 @@ func (t Table) CSV() ([]byte, error) {
 		rows = append(rows, []string{p.base.run.ID, p.cand.run.ID, "step_time_s", float(p.base.median.Value), float(p.cand.median.Value),
 			float(p.speed.Value), float(p.speed.Lo), float(p.speed.Hi), float(p.p), strconv.Itoa(len(p.base.m.kept)), strconv.Itoa(len(p.cand.m.kept)),
 			strconv.Itoa(p.base.m.skip.Steps), strconv.Itoa(p.cand.m.skip.Steps), strconv.Itoa(stats.BlockLength(len(p.cand.m.kept))),
-			strings.Join(diff, ";"), p.cand.run.Plan.Link})
+			strings.Join(diff, ";"), p.cand.run.Plan.Link, emulated(p.cand.summary)})
 	}
 	if err := w.WriteAll(rows); err != nil {
 		return nil, fmt.Errorf("compare.csv: %w", err)

@@ -34,6 +34,9 @@ type Summary struct {
 	Scheme           string     `json:"scheme,omitempty"`
 	TP               int        `json:"tp,omitempty"`
 	EmulatedLink     string     `json:"emulated_link,omitempty"` // that messages were slowed down to: its times are marked wherever they are shown
+	EmulatedDevice   bool       `json:"emulated_device,omitempty"` // it ran on: its times are marked likewise, and have no verdict
+	Device           string     `json:"device,omitempty"`
+	DType            string     `json:"dtype,omitempty"`
 	Ranks            int        `json:"ranks,omitempty"`
 	Steps            int        `json:"steps"`                    // that every rank completed
 	StepsLeftOut     int        `json:"steps_left_out,omitempty"` // of them: their loss or gradient norm was not finite, and no update was made
@@ -60,12 +63,20 @@ type Summary struct {
 	UnreadableLines  int        `json:"unreadable_lines,omitempty"`
 }
 
-// SchemeText is the scheme as tables name it, with the mark of an emulated link.
+// SchemeText is the scheme as tables name it, with the mark of an emulated link or device.
 func (s *Summary) SchemeText() string {
-	if s.EmulatedLink == "" {
-		return plain(s.Scheme)
+	if mark := s.EmulatedMark(); mark != "" {
+		return plain(s.Scheme) + " (" + mark + ")"
 	}
-	return plain(s.Scheme) + " (" + experiment.EmulatedLink + ")"
+	return plain(s.Scheme)
+}
+
+// EmulatedMark is how the run's times are marked; empty: they are the machine's.
+func (s *Summary) EmulatedMark() string {
+	if s.EmulatedDevice {
+		return experiment.EmulatedDevice
+	}
+	return experiment.EmulatedMark("", s.EmulatedLink)
 }
 
 // Summarize reads a run. A run that has no steps yet has a summary without figures.
@@ -118,7 +129,7 @@ func load(ctx context.Context, dir string) (*loaded, error) {
 func (l *loaded) summarize(res result) Summary {
 	m, r := l.m, &l.run
 	s := Summary{ID: r.ID, ClaimedID: r.Claimed, Name: r.Name, State: res.State, Cause: res.Cause, Variant: r.Plan.Variant, Scheme: r.Plan.Scheme,
-		TP: r.Plan.TP, EmulatedLink: r.Plan.Link, Ranks: m.ranks, Steps: m.steps, Kept: len(m.kept), Skipped: m.skip.Steps, SkipRule: m.skip.Rule,
+		TP: r.Plan.TP, EmulatedLink: r.Plan.Link, EmulatedDevice: r.Plan.Device == experiment.DeviceEmu, Device: r.Plan.Device, DType: r.Plan.DType, Ranks: m.ranks, Steps: m.steps, Kept: len(m.kept), Skipped: m.skip.Steps, SkipRule: m.skip.Rule,
 		Short: m.skip.Short, UnreadableLines: m.badLines}
 	s.StepsLeftOut, s.LossFirst = m.leftOut, known(m.lossFirst)
 	if n := len(m.losses); n > 0 {

@@ -205,9 +205,9 @@ func itself() *Speedup { return &Speedup{Ratio: 1, CI: []float64{1, 1}} }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// verdict reports whether a run is long enough, ran alone, and did its work.
+// verdict reports whether a run is long enough, ran alone, did its work, and took the times of a machine.
 func verdict(l *loaded) bool {
-	return !l.partial && !l.m.skip.Short && l.summary.Kept >= stats.VerdictSteps && len(l.overlapped) == 0
+	return !l.partial && !l.m.skip.Short && l.summary.Kept >= stats.VerdictSteps && len(l.overlapped) == 0 && !l.summary.EmulatedDevice
 }
 
 // correct replaces the p values of pairs by those corrected for the number of pairs. A pair that stands there both

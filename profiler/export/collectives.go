@@ -16,8 +16,8 @@ import (
 
 const (
 	collectivesHead = "run,op,group,size_b,n,count,p50_us,p95_us,wait_p50_us,transfer_p50_us,algbw_gbs,busbw_gbs,exposed_pct," +
-		"mean_us,wait_mean_us,transfer_mean_us,first_end_p50_us,emulated_link"
-	ranksHead = "run,rank,host,gpu,step_p50_s,compute_p50_s,lateness_pct,late_share,power_w,sm_mhz,reasons,emulated_link"
+		"mean_us,wait_mean_us,transfer_mean_us,first_end_p50_us,emulated_link,emulated_device"
+	ranksHead = "run,rank,host,gpu,step_p50_s,compute_p50_s,lateness_pct,late_share,power_w,sm_mhz,reasons,emulated_link,emulated_device"
 	// maxSampled is how many sampled steps, from the last, the collectives' figures rest on.
 	maxSampled = 2000
 )
@@ -64,7 +64,7 @@ func writeCollectives(ctx context.Context, w io.Writer, runs []*run) error {
 			alg := float64(k.bytes) / (first * 1e-6) / 1e9
 			t.text(r.ID, k.op, k.group).int(k.bytes, int64(f.n), int64(f.count))
 			t.float(stats.Percentile(f.dur, 0.5), stats.Percentile(f.dur, 0.95), stats.Percentile(f.wait, 0.5), stats.Percentile(f.transfer, 0.5),
-				alg, alg*profiler.BusFactor(k.op, f.n), 100*f.exposed/f.total, f.parted/float64(len(f.wait)), stats.Mean(f.wait), stats.Mean(f.transfer), first).text(r.Plan.Link)
+				alg, alg*profiler.BusFactor(k.op, f.n), 100*f.exposed/f.total, f.parted/float64(len(f.wait)), stats.Mean(f.wait), stats.Mean(f.transfer), first).text(r.Plan.Link, r.emulatedDevice())
 			if err := t.end(); err != nil {
 				return err
 			}
@@ -227,7 +227,7 @@ func writeRanksOf(ctx context.Context, t *table, r *run) error {
 			d = &device{reasons: record.Unknown}
 		}
 		t.text(r.ID).int(int64(rank)).text(d.host, d.name).float(step, stats.Percentile(compute, 0.5), lateness, share)
-		t.float(stats.Mean(d.watts), stats.Percentile(d.mhz, 0.5)).known(d.reasons).text(r.Plan.Link)
+		t.float(stats.Mean(d.watts), stats.Percentile(d.mhz, 0.5)).known(d.reasons).text(r.Plan.Link, r.emulatedDevice())
 		if err := t.end(); err != nil {
 			return err
 		}

@@ -11,7 +11,7 @@ import (
 )
 
 const stepsHead = "run,step,rank,wall_s,compute_s,comm_s,comm_exposed_s,overlap_s,comm_wait_s,mem_s,idle_s,bubble_s,fwd_s,bwd_s,opt_s," +
-	"tokens,tok_s_gpu,mfu_pct,comm_mb,ncoll,loss,grad_norm,mem_alloc_gib,mem_reserved_gib,warmup,kept,emulated_link"
+	"tokens,tok_s_gpu,mfu_pct,comm_mb,ncoll,loss,grad_norm,mem_alloc_gib,mem_reserved_gib,warmup,kept,emulated_link,emulated_device"
 
 // writeSteps is steps.csv: every step of every rank. mfu_pct is empty where no peak is known, as on CPUs.
 // warmup marks steps in which the learning rate rises; kept marks those that a run's figures rest on.
@@ -32,7 +32,7 @@ func writeSteps(ctx context.Context, w io.Writer, runs []*run) error {
 				t.seconds(l.WallNanos, l.ComputeNanos, l.CommNanos, l.ExposedNanos, l.OverlapNanos, l.WaitNanos, l.MemNanos, l.IdleNanos,
 					l.BubbleNanos, l.ForwardNanos, l.BackwardNanos, l.OptimizerNanos)
 				t.known(l.Tokens).float(tokenRate(l, r.perDevice()), mfuPercent(l, r), scale(l.CommBytes, 1e6)).known(l.Collectives)
-				t.float(l.Loss, l.GradNorm, scale(l.MemAllocBytes, 1<<30), scale(l.MemReservedBytes, 1<<30)).int(warmup, counts).text(r.Plan.Link)
+				t.float(l.Loss, l.GradNorm, scale(l.MemAllocBytes, 1<<30), scale(l.MemReservedBytes, 1<<30)).int(warmup, counts).text(r.Plan.Link, r.emulatedDevice())
 				return t.end()
 			})
 			if err != nil {

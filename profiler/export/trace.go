@@ -80,6 +80,7 @@ type tracer struct {
 	named       map[[2]int]bool
 	end         int64
 	link        string // that the present run's messages were slowed down to
+	emulated    string // the device, where its times are not a machine's
 }
 
 // writeTrace is trace.json: the last sampled steps of the runs, one process per rank, one row per
@@ -109,7 +110,7 @@ func writeTrace(ctx context.Context, w io.Writer, runs []*run) error {
 
 func (t *tracer) run(ctx context.Context, r *run) error {
 	begin := int64(0)
-	t.link = r.Plan.Link
+	t.link, t.emulated = r.Plan.Link, r.emulatedDevice()
 	err := lastSampled(ctx, r.Dir, maxTraced, func(step int, ranks []profiler.RankSpans) error {
 		for _, rs := range ranks {
 			if len(rs.Spans) > 0 && (begin == 0 || rs.Spans[0].StartNanos < begin) {
@@ -130,23 +131,39 @@ func (t *tracer) run(ctx context.Context, r *run) error {
 	return t.counters(ctx, r, begin)
 }
 
-// linkMark marks what was taken beside an emulated link.
+// emulatedDevice is the device whose times are not the machine's; empty: they are.
+func (r *run) emulatedDevice() string {
+	if r.Plan.Device == experiment.DeviceEmu {
+		return r.Plan.Device
+	}
+	return ""
+}
+
+// linkMark marks what was taken beside an emulated link, or on the emulated device.
 func (r *run) linkMark() string {
-	if r.Plan.Link == "" {
+	switch {
+	case r.emulatedDevice() != "":
+		return " (" + experiment.EmulatedDevice + ")"
+	case r.Plan.Link == "":
 		return ""
 	}
 	return " (" + experiment.EmulatedLink + " " + r.Plan.Link + ")"
 }
 
-// marked adds the link to the arguments of what took its time from it.
+// marked adds the link, or the emulated device, to the arguments of what took its time from it.
 func (t *tracer) marked(args map[string]any) map[string]any {
-	if t.link == "" {
+	if t.link == "" && t.emulated == "" {
 		return args
 	}
 	if args == nil {
 		args = map[string]any{}
 	}
-	args["emulated_link"] = t.link
+	if t.link != "" {
+		args["emulated_link"] = t.link
+	}
+	if t.emulated != "" {
+		args["emulated_device"] = t.emulated
+	}
 	return args
 }
 

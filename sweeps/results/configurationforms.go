@@ -45,6 +45,9 @@ func (c *Configurations) columns() []configurationColumn {
 	if c.table.emulated() {
 		out = append(out, configurationColumn{linkHeading(), func(r *Configuration) string { return orUnknown(r.Rows[0].Link()) }})
 	}
+	if c.table.onEmulator() {
+		out = append(out, configurationColumn{emulatorHeading(), func(r *Configuration) string { return onOff(r.Rows[0].onEmulator()) }})
+	}
 	for n, key := range c.table.shownKeys() {
 		if key == keySeed {
 			continue
@@ -154,6 +157,7 @@ func (c *Configurations) CSV(w io.Writer) error {
 	add(fieldUnfinished, func(r *Configuration) string { return onOff(r.Unfinished) })
 	count(fieldOverlapped, (*Configuration).overlapped)
 	add(fieldLink, func(r *Configuration) string { return r.Rows[0].Link() })
+	add(fieldEmulator, func(r *Configuration) string { return r.Rows[0].emulator() })
 	for _, m := range metrics {
 		add(m.Name, func(r *Configuration) string { return r.field(&m).Text })
 		switch m.Name {
@@ -223,6 +227,7 @@ func (c *Configuration) MarshalJSON() ([]byte, error) {
 		runs = append(runs, r.Run)
 	}
 	o.text(fieldLink, first.Link())
+	o.text(fieldEmulator, first.emulator())
 	o.add("points", points)
 	o.add("finished", c.finished())
 	o.add("runs", runs) // that the figures rest on

@@ -82,7 +82,7 @@ func (t *Table) csvColumns(counts func(*Row) string) []csvColumn {
 	for _, k := range always {
 		add(field(k))
 	}
-	for _, n := range []string{fieldState, fieldPartial, fieldUnfinished, fieldOverlapped, fieldLink, fieldCause, fieldTwin} {
+	for _, n := range []string{fieldState, fieldPartial, fieldUnfinished, fieldOverlapped, fieldLink, fieldEmulator, fieldCause, fieldTwin} {
 		add(field(n))
 	}
 	add(csvColumn{"ranks", func(r *Row) string { return strconv.Itoa(r.Ranks) }})

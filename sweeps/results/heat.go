@@ -127,13 +127,14 @@ func (h *Heat) sum(t *Table, m Metric) {
 
 // Notes say what the marks of cells mean, a sentence each; Combined stands beside them.
 func (h *Heat) Notes() []string {
-	var goesOn, ended, overlapped, emulated bool
+	var goesOn, ended, overlapped, emulated, onEmulator bool
 	for _, line := range h.Cells {
 		for _, c := range line {
 			goesOn = goesOn || c.Partial && !c.Unfinished
 			ended = ended || c.Unfinished
 			overlapped = overlapped || c.Overlapped
 			emulated = emulated || c.Emulated
+			onEmulator = onEmulator || c.EmulatedDevice
 		}
 	}
 	var out []string
@@ -147,6 +148,9 @@ func (h *Heat) Notes() []string {
 	}
 	if overlapped {
 		out = append(out, signOverlapped+" Another run was at work on the machine beside one of the cell's, or beside its twin: times are too long.")
+	}
+	if onEmulator {
+		out = append(out, experiment.EmulatedDevice+": the processor ran the CUDA kernels thread by thread, and the times say nothing about a GPU.")
 	}
 	if emulated {
 		out = append(out, experiment.EmulatedLink+": messages were slowed down, and the times are not this machine's.")

@@ -181,6 +181,7 @@ func (r *Row) MarshalJSON() ([]byte, error) {
 		o.add("error", r.Err.Error())
 	}
 	o.text(fieldLink, r.Link())
+	o.text(fieldEmulator, r.emulator())
 	if r.Ranks > 0 {
 		o.add("ranks", r.Ranks)
 	}

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -118,16 +119,16 @@ func (t *Table) bestLines() []string {
 			}
 			r := t.Rows[i]
 			var figures []string
-			emulated := false
+			emulated := ""
 			for _, n := range names {
 				m, _ := MetricOf(n)
-				emulated = emulated || m.Marks(r).Emulated
+				emulated = cmp.Or(emulated, m.Marks(r).EmulatedMark())
 				if v, ok := m.Of(r); ok && !m.Marks(r).Partial { // a speed-up over a twin that did not finish is no best
 					figures = append(figures, m.Marks(r).On(m.Show(v)+" "+m.Title))
 				}
 			}
-			if emulated {
-				figures = append(figures, experiment.EmulatedLink)
+			if emulated != "" {
+				figures = append(figures, emulated)
 			}
 			parts = append(parts, fmt.Sprintf("%s %s (%s)", what, r.Label, strings.Join(figures, ", ")))
 		}
@@ -188,6 +189,7 @@ func (t *Table) Notes() []string {
 	say(n(func(r *Row) bool { return r.Unfinished }), "… %s: the run failed, was stopped or was cancelled; figures are those until then, speed-ups without a verdict. It is neither on the front nor among the best.")
 	say(n(func(r *Row) bool { return !r.Partial && some(r, func(v *Versus) bool { return v.Partial }) }), "… %s: a twin has not done all of its work; speed-ups over it have no verdict.")
 	say(n(func(r *Row) bool { return r.Link() != "" }), experiment.EmulatedLink+": the messages of %s were slowed down; the times are not this machine's.")
+	say(n((*Row).onEmulator), experiment.EmulatedDevice+": the processor ran the CUDA kernels of %s thread by thread; the times say nothing about a GPU, and have no verdict.")
 	if keys := t.differs(); len(keys) > 0 {
 		out = append(out, "≠ Not comparable with the twin, which differs in "+strings.Join(keys, ", ")+": no verdict.")
 	}

@@ -23,6 +23,9 @@ func (t *Table) columns(front map[int]bool) []column {
 	if t.emulated() { // before anything that is measured
 		out = append(out, column{linkHeading(), func(_ int, r *Row) string { return orUnknown(r.Link()) }})
 	}
+	if t.onEmulator() {
+		out = append(out, column{emulatorHeading(), func(_ int, r *Row) string { return onOff(r.onEmulator()) }})
+	}
 	for n, key := range t.shownKeys() {
 		worth := 100 - n
 		if !slices.Contains(t.Axes, key) {
@@ -74,6 +77,12 @@ func linkHeading() heading { return heading{experiment.EmulatedLink, true, 101} 
 func (t *Table) emulated() bool {
 	return slices.ContainsFunc(t.Rows, func(r *Row) bool { return r.Link() != "" })
 }
+
+// emulatorHeading is likewise.
+func emulatorHeading() heading { return heading{experiment.EmulatedDevice, true, 101} }
+
+// onEmulator reports whether a row's run is one on the emulated device.
+func (t *Table) onEmulator() bool { return slices.ContainsFunc(t.Rows, (*Row).onEmulator) }
 
 // signs stand at the beginning of a row and hold for all of its figures.
 func (r *Row) signs(onFront bool) string {

@@ -28,10 +28,11 @@ const (
 	fieldUnfinished = "unfinished"
 	fieldOverlapped = "overlapped" // how many runs slowed it
 
-	fieldLink = "emulated_link" // that its messages were slowed down to
+	fieldLink     = "emulated_link"   // that its messages were slowed down to
+	fieldEmulator = "emulated_device" // that it ran on, whose times say nothing about a GPU
 )
 
-var plainFields = []string{fieldRun, fieldPoint, fieldLabel, fieldState, fieldCause, fieldTwin, fieldPartial, fieldUnfinished, fieldOverlapped, fieldLink}
+var plainFields = []string{fieldRun, fieldPoint, fieldLabel, fieldState, fieldCause, fieldTwin, fieldPartial, fieldUnfinished, fieldOverlapped, fieldLink, fieldEmulator}
 
 // always are the keys that every row shows, whether they are axes or not.
 var always = []string{"variant", "scheme", "tp", "rank", "size"}
@@ -52,6 +53,8 @@ func (r *Row) Field(name string) (Value, bool) {
 		return Value{Text: r.Cause}, true
 	case fieldLink:
 		return Value{Text: r.Link()}, true
+	case fieldEmulator:
+		return Value{Text: r.emulator()}, true
 	case fieldTwin:
 		return Value{Text: onOff(r.Twin)}, true
 	case fieldPartial:

@@ -5,7 +5,6 @@ import (
 	"math"
 	"strings"
 
-	"boost-tui/experiment"
 	profile "boost-tui/profiler/compare"
 	"boost-tui/tui/chart"
 	"boost-tui/tui/format"
@@ -52,11 +51,11 @@ func (m *Model) rowLabel(r *profile.Row, w int) string {
 	return layout.Pad(layout.Cut(layout.Pad(m.label(r.ID), 6)+" "+scheme, w, ""), w)
 }
 
-// linkMark marks figures of which some were taken beside an emulated link.
+// linkMark marks figures of which some were taken beside an emulated link, or on the emulated device.
 func (m *Model) linkMark() string {
 	for i := range m.result.table.Rows {
-		if m.result.table.Rows[i].EmulatedLink != "" {
-			return ", " + experiment.EmulatedLink
+		if mark := m.result.table.Rows[i].EmulatedMark(); mark != "" {
+			return ", " + mark
 		}
 	}
 	return ""

@@ -131,8 +131,8 @@ func describe(e experiment.Experiment) string {
 	if e.Model.Rank > 0 {
 		s += fmt.Sprintf(", rank %d", e.Model.Rank)
 	}
-	if e.Parallel.Link != "" {
-		s += ", " + experiment.EmulatedLink + " " + e.Parallel.Link
+	if words := e.EmulatedWords(); words != "" {
+		s += ", " + words
 	}
 	if e.Name != "" {
 		s = layout.Clean(e.Name) + ": " + s

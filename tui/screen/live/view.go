@@ -83,8 +83,8 @@ func (m *Model) Status() string {
 	if !strings.Contains(m.run.ID, string(e.Model.Variant)+"-"+string(e.Parallel.Scheme)) {
 		parts = append(parts, describe(m.run)) // ids of ours say it already
 	}
-	if link := m.run.Run.Experiment.Parallel.Link; link != "" {
-		parts = append(parts, t.Warn.Paint(experiment.EmulatedLink+" "+layout.Clean(link)))
+	if words := e.EmulatedWords(); words != "" {
+		parts = append(parts, t.Warn.Paint(layout.Clean(words)))
 	}
 	if n := m.latest.newest.Step; n >= 0 {
 		parts = append(parts, progress(m.run, n))

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"boost-tui/experiment"
 	"boost-tui/runner"
 	"boost-tui/tui/format"
 	"boost-tui/tui/layout"
@@ -60,8 +59,8 @@ func heading(t theme.Theme, r run) string {
 		s += fmt.Sprintf(" rank %d", e.Model.Rank)
 	}
 	s += fmt.Sprintf("  %d%s%d seq %d", e.Step.MicroBatch, t.Glyphs.Times, e.Step.Accumulate, e.Step.Seq)
-	if e.Parallel.Link != "" {
-		s += "  " + experiment.EmulatedLink + " " + e.Parallel.Link
+	if words := e.EmulatedWords(); words != "" {
+		s += "  " + words
 	}
 	if r.Run.Name != "" {
 		s = r.Run.Name + ": " + s
@@ -98,8 +97,8 @@ func measuredLines(t theme.Theme, r run, w int, short bool) []string {
 		if f.Short {
 			step += ", short run"
 		}
-		if r.Run.Experiment.Parallel.Link != "" {
-			step += ", " + experiment.EmulatedLink
+		if mark := r.Run.Experiment.Emulated(); mark != "" {
+			step += ", " + mark
 		}
 		lines = append(lines, "", step+")")
 	}

@@ -180,8 +180,8 @@ func (m *Model) row(t theme.Theme, r run) table.Row {
 		disk = format.Bytes(u.Bytes)
 	}
 	label := strings.TrimSpace(e.Parallel.Beside() + " " + named(r))
-	if e.Parallel.Link != "" {
-		label = strings.TrimSpace(experiment.EmulatedLink + " " + label)
+	if mark := e.Emulated(); mark != "" {
+		label = strings.TrimSpace(mark + " " + label)
 	}
 	if r.ID == m.refs.Vanilla {
 		label = strings.TrimSpace(t.Glyphs.Vanilla + " " + label)

@@ -3,10 +3,8 @@ package sweep
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
-	"boost-tui/experiment"
 	"boost-tui/sweeps/results"
 	"boost-tui/tui/chart"
 	"boost-tui/tui/format"
@@ -30,8 +28,8 @@ func (m *Model) heatPane(t theme.Theme, r layout.Rect) string {
 	default:
 		metric, _ := results.MetricOf(seen.look.Metric)
 		title, note = "Heat  "+metric.Title, layout.Clean(seen.look.Y+" by "+seen.look.X)
-		if emulated(seen.grid) {
-			title += ", " + experiment.EmulatedLink
+		if mark := emulated(seen.grid); mark != "" {
+			title += ", " + mark
 		}
 		foot := m.heatFoot(t, w, h-leastHeat)
 		lines = chart.Heat(t, m.heatCells(t, metric), w, h-len(foot))
@@ -66,14 +64,26 @@ func (m *Model) heatFoot(t theme.Theme, w, n int) []string {
 	return out[:layout.Clamp(n, 0, len(out))]
 }
 
-// emulatedRow reports whether the times of a row are those of an emulated link.
-func emulatedRow(r *results.Row) bool { return r.Link() != "" }
+// emulatedRows is the mark of times that are not the machine's, of which some rows have one; empty: none has.
+func emulatedRows(rows []*results.Row) string {
+	for _, r := range rows {
+		if mark := r.Marks().EmulatedMark(); mark != "" {
+			return mark
+		}
+	}
+	return ""
+}
 
-// emulated reports whether figures of a map were taken beside an emulated link.
-func emulated(g *results.Heat) bool {
-	return slices.ContainsFunc(g.Cells, func(line []results.Cell) bool {
-		return slices.ContainsFunc(line, func(c results.Cell) bool { return c.Emulated })
-	})
+// emulated is that of the figures of a map.
+func emulated(g *results.Heat) string {
+	for _, line := range g.Cells {
+		for _, c := range line {
+			if mark := c.EmulatedMark(); mark != "" {
+				return mark
+			}
+		}
+	}
+	return ""
 }
 
 // filterCells is how much of a filter the status line shows.

@@ -2,11 +2,9 @@ package sweep
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
-	"boost-tui/experiment"
 	"boost-tui/sweeps"
 	"boost-tui/tui/format"
 	"boost-tui/tui/keys"
@@ -200,8 +198,10 @@ func (m *Model) queuePane(t theme.Theme, r layout.Rect) string {
 	foot := m.queueFoot(t, w, h)
 	body := layout.Stack(m.queue.View(t, w, h-len(foot), m.focus == paneQueue), strings.Join(foot, "\n"))
 	title := "Queue"
-	if tb := m.table(); tb != nil && slices.ContainsFunc(tb.Rows, emulatedRow) {
-		title += ", " + experiment.EmulatedLink
+	if tb := m.table(); tb != nil {
+		if mark := emulatedRows(tb.Rows); mark != "" {
+			title += ", " + mark
+		}
 	}
 	return panel.Panel{Title: title, Note: m.queueNote(w, h-len(foot)), Focused: m.focus == paneQueue}.View(t, body, r.W, r.H)
 }

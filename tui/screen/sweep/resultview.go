@@ -2,11 +2,9 @@ package sweep
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
-	"boost-tui/experiment"
 	"boost-tui/sweeps/results"
 	"boost-tui/tui/format"
 	"boost-tui/tui/layout"
@@ -32,8 +30,8 @@ func (m *Model) resultsPane(t theme.Theme, r layout.Rect) string {
 	case onlyBest:
 		title = "Results: best per size"
 	}
-	if slices.ContainsFunc(m.seen.rows, emulatedRow) {
-		title += ", " + experiment.EmulatedLink
+	if mark := emulatedRows(m.seen.rows); mark != "" {
+		title += ", " + mark
 	}
 	return panel.Panel{Title: title, Note: m.resultNote(t, w, w-layout.Width(title)-8), Focused: m.focus == paneResults}.View(t, body, r.W, r.H)
 }
