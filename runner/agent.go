@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -67,6 +68,7 @@ type agent struct {
 	left     int // ranks that still run
 	diskFull bool
 	ending   ending
+	absent   string      // which ranks others waited for in vain; empty: it is not known that any did
 	why      *inquiry    // to Slurm, why it ends the run; nil: nobody has asked
 	held     fs.FileInfo // the directory as the agent took it on
 	meet     meeting     // what the agent of host 0 said; of the others
@@ -275,6 +277,9 @@ func (a *agent) exited(e rankExit) {
 	a.left--
 	e.rank.ended = true
 	rec, failed := a.autopsy(e)
+	if failed && a.absent == "" && strings.Contains(rec.Cause, peersAbsent) {
+		a.absent = absent(a.standings(), rec.Rank, a.run.Experiment.Parallel.PP > 1)
+	}
 	a.results = append(a.results, RankExit{Rank: rec.Rank, Code: rec.Code, Signal: rec.Signal})
 	if !failed {
 		return

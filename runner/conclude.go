@@ -57,6 +57,9 @@ func (a *agent) blame() string {
 		return said
 	}
 	cause := describe(first)
+	if a.absent != "" && strings.Contains(cause, peersAbsent) {
+		cause = a.absent + ": " + cause
+	}
 	if a.diskFull && allSecondary(a.ended) && !strings.Contains(cause, syscall.ENOSPC.Error()) {
 		cause = fullDisk + "; " + cause
 	}

@@ -1,0 +1,25 @@
+package runner
+
+import "testing"
+
+func TestAbsentRanksAreNamed(t *testing.T) {
+	at := func(rank, step int, seq uint64) standing { return standing{Rank: rank, Step: step, Seq: seq, What: "forward.l0.attn/qkv"} }
+	stopped, ended := at(3, 5, 70), at(2, 5, 60)
+	stopped.Stopped, ended.Ended = true, true
+	for name, c := range map[string]struct {
+		all    []standing
+		stages bool
+		want   string
+	}{
+		"stopped":             {[]standing{at(0, 5, 71), at(1, 5, 71), stopped}, false, "rank 3 is stopped (SIGSTOP)"},
+		"stopped, and behind": {[]standing{at(0, 5, 71), at(1, 5, 70), stopped}, false, "rank 3 is stopped (SIGSTOP)"},
+		"behind":              {[]standing{at(0, 5, 71), at(1, 5, 70), at(3, 4, 90)}, false, "rank 1 is still at step 5, forward.l0.attn/qkv; rank 3 is still at step 4, forward.l0.attn/qkv"},
+		"of another stage":    {[]standing{at(0, 5, 71), at(1, 5, 70), at(3, 4, 90)}, true, "rank 3 is still at step 4, forward.l0.attn/qkv"},
+		"all are there":       {[]standing{at(0, 5, 71), at(1, 5, 71)}, false, ""},
+		"one has ended":       {[]standing{at(0, 5, 71), ended}, false, ""},
+	} {
+		if got := absent(c.all, 0, c.stages); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
