@@ -4,9 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -53,6 +56,19 @@ func newBenchDevice(a *app) *cobra.Command {
 	return cmd
 }
 
+// known refuses names that there are not.
+func (f benchDevice) known() error {
+	if d := f.all.Device; d != experiment.DeviceCUDA && d != experiment.DeviceEmu {
+		return fmt.Errorf("--device %.40q: cuda or emulated", d)
+	}
+	for _, name := range f.all.Only {
+		if !slices.Contains(prove.Parts(), name) {
+			return fmt.Errorf("--only %.60q: there are %s", name, strings.Join(prove.Parts(), ", "))
+		}
+	}
+	return nil
+}
+
 // benchPart measures one part in this process.
 func (a *app) benchPart(ctx context.Context, f benchDevice) error {
 	open := func(kind string) func(rank, n int) (kernels.Device, error) {
@@ -67,8 +83,14 @@ func (a *app) benchPart(ctx context.Context, f benchDevice) error {
 
 // benchAll measures all parts, each in a process of its own.
 func (a *app) benchAll(ctx context.Context, f benchDevice) error {
+	if err := f.known(); err != nil {
+		return usage(err)
+	}
 	if _, err := devices.CheckRun(f.all.Device, 1); err != nil {
 		return usage(err)
+	}
+	if f.all.Device == experiment.DeviceEmu || f.all.Tiny {
+		a.note("figures of this report say nothing about a GPU: device %s%s", f.all.Device, map[bool]string{true: ", tiny sizes"}[f.all.Tiny])
 	}
 	if err := devices.Prepare(ctx, f.all.Device, a.note); err != nil {
 		return missingCompiler(err)

@@ -4,8 +4,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"boost-tui/experiment"
 	"boost-tui/profiler/compare"
@@ -51,5 +54,53 @@ func TestEmulatedDeviceIsMarkedEverywhere(t *testing.T) {
 		if err != nil || !strings.Contains(string(data), "emulated_device") || !strings.Contains(string(data), "emulated") {
 			t.Errorf("%s does not name the device (%v)", name, err)
 		}
+	}
+}
+
+// A rank that is stopped is named by the run that ends for it, and not one that waited.
+func TestStoppedRankOnTheEmulatedDeviceIsNamed(t *testing.T) {
+	if _, err := exec.LookPath("g++"); err != nil {
+		t.Skip("no g++ to compile the emulated device with")
+	}
+	p := newProgram(t)
+	t.Setenv("BOOST_STALL", "3s")
+	r := p.want(exitOK, shortRun("--device", "emulated", "--dtype", "fp32", "--tp", "2", "--steps", "100000", "--detach", "--json")...)
+	var run struct{ ID, Dir string }
+	oneJSON(t, r.stdout, &run)
+	until := func(what string, holds func() bool) {
+		t.Helper()
+		for limit := time.Now().Add(2 * time.Minute); !holds(); time.Sleep(50 * time.Millisecond) {
+			if time.Now().After(limit) {
+				t.Fatalf("no %s", what)
+			}
+		}
+	}
+	until("steps of both ranks", func() bool {
+		for _, name := range []string{"r00000.jsonl", "r00001.jsonl"} {
+			if lines, _ := os.ReadFile(filepath.Join(run.Dir, "steps", name)); strings.Count(string(lines), "\n") < 3 {
+				return false
+			}
+		}
+		return true
+	})
+	stopped := 0
+	for _, q := range processesOf(t, run.Dir) {
+		if q.role() == "rank" && slices.Contains(q.argv, "1") {
+			stopped++
+			if err := syscall.Kill(q.pid, syscall.SIGSTOP); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if stopped != 1 {
+		t.Fatalf("%d processes are rank 1", stopped)
+	}
+	var seen struct{ State, Cause string }
+	until("end of the run", func() bool {
+		oneJSON(t, p.want(exitOK, "show", run.ID, "--json").stdout, &seen)
+		return seen.State == "failed"
+	})
+	if !strings.HasPrefix(seen.Cause, "rank 1 is stopped (SIGSTOP): rank 0: ") || !strings.Contains(seen.Cause, "have not come") {
+		t.Errorf("%s", seen.Cause)
 	}
 }

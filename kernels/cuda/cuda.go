@@ -182,6 +182,9 @@ func (l *Library) Probe() (Probe, error) {
 			f[2] = ""
 		}
 		out.Findings = append(out.Findings, Finding{f[0], f[1], f[2]})
+		if l.name == Name && f[0] == "driver" && f[1] == EmulatedName {
+			return Probe{}, fmt.Errorf("%s device: library %s is the emulated device's, which has no GPU: %s builds the real one", l.name, l.Path, "make cuda")
+		}
 	}
 	return out, nil
 }

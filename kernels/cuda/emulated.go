@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -41,6 +42,22 @@ func Emulator(ctx context.Context, say func(format string, args ...any)) (*Libra
 func Mode() string {
 	words := slices.DeleteFunc(strings.Fields(os.Getenv(EnvMode)), func(w string) bool { return w == raceWord })
 	return strings.Join(words, " ")
+}
+
+// CheckMode refuses words of $BOOST_EMU that the emulator does not know.
+func CheckMode() error {
+	for _, w := range strings.Fields(os.Getenv(EnvMode)) {
+		name, seed, seeded := strings.Cut(w, "=")
+		if seeded {
+			if _, err := strconv.ParseUint(seed, 10, 64); err == nil && name == "random" {
+				continue
+			}
+		} else if slices.Contains([]string{"order", "random", "lazy", raceWord}, w) {
+			continue
+		}
+		return fmt.Errorf("$%s has %.40q; the emulator knows order, random, random=SEED, lazy and %s", EnvMode, w, raceWord)
+	}
+	return nil
 }
 
 // compilation is a library to be made.

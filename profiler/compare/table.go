@@ -98,25 +98,25 @@ func CompareContext(ctx context.Context, dirs []string, o Options) (Table, error
 	return build(runs, base, vanilla), nil
 }
 
-// pick is the named run, else the best of those that fit; nil: none fits. The best is the one that most of
-// the runs can be compared with in step time, then in loss too, then one that can have a verdict, then the latest.
+// pick is the named run, else the best of those that fit; nil: none fits. The best is one on a real device,
+// then the one that most of the runs can be compared with in step time, then in loss too, then one that can have a verdict, then the latest.
 func pick(runs []*loaded, name, what string, fits func(*Run) bool) (*loaded, error) {
 	if name != "" {
 		return find(runs, name, what)
 	}
 	var best *loaded
-	var bestWorth [4]int64
+	var bestWorth [5]int64
 	for _, r := range runs {
 		if !fits(&r.run) {
 			continue
 		}
-		worth := [4]int64{3: r.run.Created.UnixNano()}
+		worth := [5]int64{0: one(!r.summary.EmulatedDevice), 4: r.run.Created.UnixNano()}
 		for _, o := range runs {
 			d := difference(&r.run, &o.run)
-			worth[0] += one(d.timed())
-			worth[1] += one(d.timed() && !d.loss)
+			worth[1] += one(d.timed())
+			worth[2] += one(d.timed() && !d.loss)
 		}
-		worth[2] = one(verdict(r))
+		worth[3] = one(verdict(r))
 		if best == nil || slices.Compare(worth[:], bestWorth[:]) > 0 {
 			best, bestWorth = r, worth
 		}

@@ -104,6 +104,8 @@ type bestJSON struct {
 	LeastMemory string   `json:"least_memory,omitempty"`
 	Overlapped  []string `json:"overlapped,omitempty"` // of the points named, those that another run slowed
 	Disturbed   int      `json:"disturbed,omitempty"`  // of all points of the size, how many
+	// EmulatedDevice: of the points named, those on the emulated device, whose times say nothing about a GPU.
+	EmulatedDevice []string `json:"emulated_device,omitempty"`
 }
 
 // MarshalJSON adds what stands out: the Pareto front and the best of each size, as ids of points.
@@ -135,6 +137,9 @@ func (t *Table) bestJSON(b Best) bestJSON {
 		*of.into = r.Point
 		if len(r.Overlapped) > 0 && !slices.Contains(out.Overlapped, r.Point) {
 			out.Overlapped = append(out.Overlapped, r.Point)
+		}
+		if r.onEmulator() && !slices.Contains(out.EmulatedDevice, r.Point) {
+			out.EmulatedDevice = append(out.EmulatedDevice, r.Point)
 		}
 	}
 	return out

@@ -246,6 +246,12 @@ func (g GPUs) Check(ranks int) error {
 // opened, so that what no look finds out is found out before ranks start.
 func CheckRun(kind string, ranks int) (device string, err error) {
 	kind = cmp.Or(kind, experiment.DeviceAuto)
+	if kind == experiment.DeviceCPU {
+		return kind, nil
+	}
+	if err := checkEnvironment(kind); err != nil {
+		return "", err
+	}
 	if kind != experiment.DeviceCUDA && kind != experiment.DeviceAuto {
 		return kind, nil
 	}
@@ -267,6 +273,17 @@ func CheckRun(kind string, ranks int) (device string, err error) {
 		return experiment.DeviceCPU, nil
 	}
 	return "", err
+}
+
+// checkEnvironment refuses what ranks would refuse later.
+func checkEnvironment(kind string) error {
+	if _, err := Stall(); err != nil {
+		return err
+	}
+	if kind == experiment.DeviceEmu {
+		return cuda.CheckMode()
+	}
+	return nil
 }
 
 // tryFirst opens the first rank's device and closes it.

@@ -41,6 +41,14 @@ type part struct {
 	tool bool
 }
 
+// Parts are the names of all parts of a report, in their order.
+func Parts() (names []string) {
+	for _, p := range plan() {
+		names = append(names, p.name)
+	}
+	return names
+}
+
 // plan is the parts in the order of how much is to be learnt from them: what is right, then how fast, then what takes long.
 func plan() []part {
 	list := []part{

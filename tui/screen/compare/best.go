@@ -3,6 +3,7 @@ package compare
 import (
 	"fmt"
 
+	"boost-tui/experiment"
 	profile "boost-tui/profiler/compare"
 	"boost-tui/tui/layout"
 	"boost-tui/tui/pick"
@@ -64,6 +65,8 @@ func (m *Model) unjudged(r *profile.Row) string {
 	switch {
 	case !r.Comparable:
 		return "is not comparable"
+	case r.EmulatedDevice:
+		return "ran on the " + experiment.EmulatedDevice
 	case beside(r):
 		return "ran beside another"
 	case weak(r):
