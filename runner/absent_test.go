@@ -3,7 +3,9 @@ package runner
 import "testing"
 
 func TestAbsentRanksAreNamed(t *testing.T) {
-	at := func(rank, step int, seq uint64) standing { return standing{Rank: rank, Step: step, Seq: seq, What: "forward.l0.attn/qkv"} }
+	at := func(rank, step int, seq uint64) standing {
+		return standing{Rank: rank, Step: step, Seq: seq, What: "forward.l0.attn/qkv"}
+	}
 	stopped, ended := at(3, 5, 70), at(2, 5, 60)
 	stopped.Stopped, ended.Ended = true, true
 	for name, c := range map[string]struct {

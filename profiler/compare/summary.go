@@ -33,7 +33,7 @@ type Summary struct {
 	Variant          string     `json:"variant,omitempty"`
 	Scheme           string     `json:"scheme,omitempty"`
 	TP               int        `json:"tp,omitempty"`
-	EmulatedLink     string     `json:"emulated_link,omitempty"` // that messages were slowed down to: its times are marked wherever they are shown
+	EmulatedLink     string     `json:"emulated_link,omitempty"`   // that messages were slowed down to: its times are marked wherever they are shown
 	EmulatedDevice   bool       `json:"emulated_device,omitempty"` // it ran on: its times are marked likewise, and have no verdict
 	Device           string     `json:"device,omitempty"`
 	DType            string     `json:"dtype,omitempty"`
