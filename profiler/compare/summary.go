@@ -72,12 +72,7 @@ func (s *Summary) SchemeText() string {
 }
 
 // EmulatedMark is how the run's times are marked; empty: they are the machine's.
-func (s *Summary) EmulatedMark() string {
-	if s.EmulatedDevice {
-		return experiment.EmulatedDevice
-	}
-	return experiment.EmulatedMark("", s.EmulatedLink)
-}
+func (s *Summary) EmulatedMark() string { return experiment.EmulatedMark(s.Device, s.EmulatedLink) }
 
 // Summarize reads a run. A run that has no steps yet has a summary without figures.
 func Summarize(dir string) (Summary, error) { return SummarizeContext(context.Background(), dir) }
