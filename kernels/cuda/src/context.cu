@@ -209,7 +209,7 @@ static const bt_api table = {BT_ABI,         sizeof(bt_api),
                              bt_stream_wait, bt_stream_query, bt_stream_error, bt_event_new,  bt_event_record,
                              bt_event_time,  bt_launch,       bt_comm_uid,     bt_comm_join,  bt_comm_ready,
                              bt_comm_status, bt_comm_end,     context_info,    probe,         bt_range,
-                             bt_gemm_algorithm};
+                             bt_gemm_algorithm, bt_comm_oldest};
 
 extern "C" __attribute__((visibility("default"))) const bt_api *bt_backend(uint32_t abi, uint32_t size) {
   return abi == BT_ABI && size <= sizeof(bt_api) ? &table : nullptr;

@@ -205,6 +205,16 @@ void bt_comm_look(bt_comm *m) {
   }
 }
 
+bt_status bt_comm_oldest(bt_comm *m, bt_under_way *out) {
+  std::unique_lock<std::mutex> g(m->lock, std::try_to_lock);
+  if (!g.owns_lock() || !m->ready || m->ended) return BT_ENOTREADY;
+  bt_comm_look(m);
+  if (m->failed || m->flights.empty()) return BT_ENOTREADY;
+  const bt_flight &f = m->flights.front();
+  *out = {f.on == bt_compute(m->ctx, nullptr) ? nullptr : f.on, f.ticket, f.started_ns};
+  return BT_OK;
+}
+
 void bt_comms_watch(bt_ctx *c, bool certain) {
   for (bt_comm *m : c->comms) {
     // A watchdog that has the lock may be ending a message just now: whoever takes a stream's end for success waits for it.

@@ -231,7 +231,44 @@ static void spreads() {
          "spreads");
 }
 
+// What a rank whose device stands still says of its messages: that it has come to one, or not, and that none is left.
+static void under_way() {
+  expect(2,
+         ranks(2,
+               [](int rank, place *p) {
+                 context c(options(NO_STALL_MS));
+                 bt_comm *m = join(c, share_uid(c, rank, p, 0), 2, rank, "tp"), *d = join(c, share_uid(c, rank, p, 1), 2, rank, "dp");
+                 bt_stream *s = nullptr;
+                 bt_event *e = nullptr;
+                 CHECK(!api()->stream_new(c, &s) && !api()->event_new(c, &e));
+                 buffer<float> x(c, 100), y(c, 100);
+                 bt_coll first = message(m, "first", 2, {part(BT_ALLREDUCE, BT_F32, 100, x.p)}),
+                         second = message(d, "second", 2, {part(BT_ALLREDUCE, BT_F32, 100, y.p)});
+                 bt_under_way u = {};
+                 CHECK(api()->comm_oldest(m, &u) == BT_ENOTREADY);
+                 if (rank == 1)
+                   while (!p->go) usleep(500);
+                 // The second waits for the first, on another stream; rank 1 comes to neither before rank 0 has looked.
+                 CHECK(!api()->launch(c, s, &first.h) && !api()->event_record(c, e, s) && !api()->stream_wait(c, nullptr, e) &&
+                       !api()->launch(c, nullptr, &second.h));
+                 if (rank == 0) {
+                   bt_status r = BT_ENOTREADY; // the stream comes to it when it likes
+                   for (int64_t end = bt_monotonic() + (int64_t)SLACK_S * 1000000000; bt_monotonic() < end && (r || !u.begun_ns);) {
+                     api()->stream_query(c, nullptr, 100);
+                     r = api()->comm_oldest(m, &u);
+                   }
+                   CHECK(!r && u.on == s && u.ticket == 1 && u.begun_ns, "%d, ticket %llu", r, (unsigned long long)u.ticket);
+                   CHECK(!api()->comm_oldest(d, &u) && !u.on && u.ticket == 2 && !u.begun_ns, "ticket %llu", (unsigned long long)u.ticket);
+                   p->go = 1;
+                 }
+                 sync(c), sync(c, s);
+                 CHECK(api()->comm_oldest(m, &u) == BT_ENOTREADY && api()->comm_oldest(d, &u) == BT_ENOTREADY);
+               }),
+         "under way");
+}
+
 void test_faults() {
+  under_way();
   disagreements();
   transfers();
   lost(SIGKILL, NO_STALL_MS, {"rank 1 (process ", "has died"});
