@@ -81,14 +81,15 @@ std::string bt_driver_too_old(const std::string &version) {
 }
 
 #ifdef BT_EMU
+// What stands for the libraries, unless options name real ones, as tests do. The environment names those of the cuda device.
 static void use_fakes(bt_libraries *l, const char *cublaslt, const char *nccl) {
-  if (!*cublaslt && !getenv(lt_wanted.variable)) {
+  if (!*cublaslt) {
     l->lt = *bt_fake_lt();
     l->lt_file.path = "emulated";
     l->lt_file.number = static_cast<int>(l->lt.version());
     l->lt_file.version = lt_version(l->lt_file.number);
   }
-  if (!*nccl && !getenv(nccl_wanted.variable)) {
+  if (!*nccl) {
     l->nccl = *bt_fake_nccl();
     l->nccl_file.path = "emulated";
     l->nccl.version(&l->nccl_file.number);

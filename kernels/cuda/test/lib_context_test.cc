@@ -28,6 +28,15 @@ void test_context() {
   WORDS(open_error(far, &s), "device 1000");
   CHECK(s == BT_EINVAL);
 
+  // Those variables name the libraries of the cuda device.
+  for (const char *v : {"BOOST_CUBLASLT", "BOOST_NCCL"})
+    for (const char *value : {"", "/nonexistent/lib.so"}) {
+      setenv(v, value, 1);
+      context named;
+      bt_uid uid;
+      CHECK(!api()->comm_uid(named, &uid), "%s", named.error());
+      unsetenv(v);
+    }
   context c;
   bt_info info = {};
   CHECK(!api()->info(c, &info), "%s", c.error());
