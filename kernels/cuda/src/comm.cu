@@ -67,7 +67,7 @@ bt_status bt_comm_settle(bt_comm *m, nccl_comm comm, const char *what, int64_t m
   }
 }
 
-static bt_status no_nccl(bt_ctx *c) { return bt_fail(c, BT_EUNSUPPORTED, "%s", c->lib->nccl_file.why.c_str()); }
+static bt_status no_nccl(bt_ctx *c) { return bt_fail(c, BT_EUNSUPPORTED, "NCCL: %s", c->lib->nccl_file.why.c_str()); }
 
 bt_status bt_comm_uid(bt_ctx *c, bt_uid *out) {
   bt_status status = bt_current(c);

@@ -110,7 +110,7 @@ static bt_status context_open(const bt_options *o, bt_ctx **out, char *err, size
 #endif
   if (!status) status = bt_current(c);
   if (!status) status = ask_device(c);
-  if (!status && !c->lib->lt_file.found()) status = bt_fail(c, BT_EUNSUPPORTED, "%s", c->lib->lt_file.why.c_str());
+  if (!status && !c->lib->lt_file.found()) status = bt_fail(c, BT_EUNSUPPORTED, "cuBLASLt: %s", c->lib->lt_file.why.c_str());
   bt_stream *compute = nullptr;
   if (!status) status = bt_stream_new(c, &compute);
   if (!status) status = bt_clock_open(c);
@@ -133,8 +133,11 @@ static void line(char *text, size_t len, const std::string &l) {
 }
 // "what<TAB>version, path<TAB>state"
 static std::string library_line(const char *what, const bt_library &l, bool state) {
-  std::string s = std::string(what) + "\t" + l.version + (l.path.empty() || l.path == l.version ? "" : ", " + l.path);
-  return state ? s + "\t" + (l.found() ? "ok" : l.why) : s;
+  std::string path = l.path, why = l.why;
+  bt_one_line(&path[0]), bt_one_line(&why[0]);
+  if (path == l.version) path = "";
+  std::string s = std::string(what) + "\t" + l.version + (path.empty() || l.version.empty() ? "" : ", ") + path;
+  return state ? s + "\t" + (l.found() ? "ok" : why) : s;
 }
 
 static std::string dotted(int v) { return std::to_string(v / 1000) + "." + std::to_string(v % 1000 / 10); }

@@ -5,18 +5,6 @@
 #include <cstring>
 #include <dlfcn.h>
 
-static const bt_wanted lt_wanted = {"cuBLASLt",
-                                    {"libcublasLt.so.13", "libcublasLt.so.12", nullptr},
-                                    "BOOST_CUBLASLT",
-                                    {"CUDA_HOME", "CUDA_PATH"},
-                                    {"cu13", "cublas", nullptr},
-                                    "Install it by pip install nvidia-cublas"};
-static const bt_wanted nccl_wanted = {"NCCL",
-                                      {"libnccl.so.2", nullptr, nullptr},
-                                      "BOOST_NCCL",
-                                      {"NCCL_HOME", "CUDA_HOME"},
-                                      {"nccl", "cu13", nullptr},
-                                      "Install it by pip install nvidia-nccl-cu13"};
 enum { LT_OLDEST = 120000, NCCL_OLDEST = NCCL_CONFIG_VERSION };
 
 static std::string dotted(int major, int minor, int patch) {
@@ -32,8 +20,7 @@ static std::string nccl_version(int n) {
 }
 
 static void too_old(bt_library *l, const bt_wanted *w, const std::string &oldest) {
-  l->why = std::string(w->what) + ": " + l->path + " is version " + l->version + ", too old; " + oldest + " or later is needed. " +
-           w->install;
+  l->why = l->path + " is version " + l->version + ", too old; " + oldest + " or later is needed. " + w->install;
 }
 
 static void open_lt(bt_libraries *l, const char *path) {
@@ -43,11 +30,11 @@ static void open_lt(bt_libraries *l, const char *path) {
 #undef X
   };
   bt_library *f = &l->lt_file;
-  if (!bt_library_search(&lt_wanted, path, f)) return;
-  if (!bt_library_symbols(f, &lt_wanted, symbols, reinterpret_cast<void **>(&l->lt), sizeof symbols / sizeof *symbols)) return;
+  if (!bt_library_search(bt_wanted_lt(), path, f)) return;
+  if (!bt_library_symbols(f, bt_wanted_lt(), symbols, reinterpret_cast<void **>(&l->lt), sizeof symbols / sizeof *symbols)) return;
   f->number = static_cast<int>(l->lt.version());
   f->version = lt_version(f->number);
-  if (f->number < LT_OLDEST) too_old(f, &lt_wanted, lt_version(LT_OLDEST));
+  if (f->number < LT_OLDEST) too_old(f, bt_wanted_lt(), lt_version(LT_OLDEST));
 }
 
 static void open_nccl(bt_libraries *l, const char *path) {
@@ -59,14 +46,14 @@ static void open_nccl(bt_libraries *l, const char *path) {
   // With several communicators on one GPU their kernels must start in the order in which they were issued. NCCL reads this once.
   setenv("NCCL_LAUNCH_ORDER_IMPLICIT", "1", 0);
   bt_library *f = &l->nccl_file;
-  if (!bt_library_search(&nccl_wanted, path, f)) return;
+  if (!bt_library_search(bt_wanted_nccl(), path, f)) return;
   // The version before the functions: of a library that is too old, that is what to tell.
   auto version = reinterpret_cast<int32_t (*)(int *)>(dlsym(f->handle, "ncclGetVersion"));
   if (version && !version(&f->number)) {
     f->version = nccl_version(f->number);
-    if (f->number < NCCL_OLDEST) return too_old(f, &nccl_wanted, nccl_version(NCCL_OLDEST));
+    if (f->number < NCCL_OLDEST) return too_old(f, bt_wanted_nccl(), nccl_version(NCCL_OLDEST));
   }
-  bt_library_symbols(f, &nccl_wanted, symbols, reinterpret_cast<void **>(&l->nccl), sizeof symbols / sizeof *symbols);
+  bt_library_symbols(f, bt_wanted_nccl(), symbols, reinterpret_cast<void **>(&l->nccl), sizeof symbols / sizeof *symbols);
 }
 
 // A runtime works with the drivers of its own major version and later ones.
