@@ -19,8 +19,17 @@ static std::string nccl_version(int n) {
   return n < 10000 ? dotted(n / 1000, n / 100 % 10, n % 100) : dotted(n / 10000, n / 100 % 100, n % 100);
 }
 
-static void too_old(bt_library *l, const bt_wanted *w, const std::string &oldest) {
-  l->why = l->path + " is version " + l->version + ", too old; " + oldest + " or later is needed. " + w->install;
+// The version before the functions: of a library that is too old, that is what to tell, and not which function it lacks.
+static bool new_enough(bt_library *l, const bt_wanted *w, uint64_t number, std::string (*text)(int), int oldest) {
+  if (!number || number >= 100000000) {
+    l->why = l->path + " says that its version is " + std::to_string(number) + ", so that it is not " + w->what + ". " + w->install;
+    return false;
+  }
+  l->number = static_cast<int>(number);
+  l->version = text(l->number);
+  if (l->number >= oldest) return true;
+  l->why = l->path + " is version " + l->version + ", too old; " + text(oldest) + " or later is needed. " + w->install;
+  return false;
 }
 
 static void open_lt(bt_libraries *l, const char *path) {
@@ -29,12 +38,12 @@ static void open_lt(bt_libraries *l, const char *path) {
       LT_FUNCTIONS(X)
 #undef X
   };
+  const bt_wanted *w = bt_wanted_lt();
   bt_library *f = &l->lt_file;
-  if (!bt_library_search(bt_wanted_lt(), path, f)) return;
-  if (!bt_library_symbols(f, bt_wanted_lt(), symbols, reinterpret_cast<void **>(&l->lt), sizeof symbols / sizeof *symbols)) return;
-  f->number = static_cast<int>(l->lt.version());
-  f->version = lt_version(f->number);
-  if (f->number < LT_OLDEST) too_old(f, bt_wanted_lt(), lt_version(LT_OLDEST));
+  if (!bt_library_search(w, path, f)) return;
+  auto version = reinterpret_cast<size_t (*)(void)>(dlsym(f->handle, "cublasLtGetVersion"));
+  if (version && !new_enough(f, w, version(), lt_version, LT_OLDEST)) return;
+  bt_library_symbols(f, w, symbols, reinterpret_cast<void **>(&l->lt), sizeof symbols / sizeof *symbols);
 }
 
 static void open_nccl(bt_libraries *l, const char *path) {
@@ -45,15 +54,13 @@ static void open_nccl(bt_libraries *l, const char *path) {
   };
   // With several communicators on one GPU their kernels must start in the order in which they were issued. NCCL reads this once.
   setenv("NCCL_LAUNCH_ORDER_IMPLICIT", "1", 0);
+  const bt_wanted *w = bt_wanted_nccl();
   bt_library *f = &l->nccl_file;
-  if (!bt_library_search(bt_wanted_nccl(), path, f)) return;
-  // The version before the functions: of a library that is too old, that is what to tell.
+  if (!bt_library_search(w, path, f)) return;
   auto version = reinterpret_cast<int32_t (*)(int *)>(dlsym(f->handle, "ncclGetVersion"));
-  if (version && !version(&f->number)) {
-    f->version = nccl_version(f->number);
-    if (f->number < NCCL_OLDEST) return too_old(f, bt_wanted_nccl(), nccl_version(NCCL_OLDEST));
-  }
-  bt_library_symbols(f, bt_wanted_nccl(), symbols, reinterpret_cast<void **>(&l->nccl), sizeof symbols / sizeof *symbols);
+  int number = 0;
+  if (version && !new_enough(f, w, version(&number) || number < 0 ? 0 : (uint64_t)number, nccl_version, NCCL_OLDEST)) return;
+  bt_library_symbols(f, w, symbols, reinterpret_cast<void **>(&l->nccl), sizeof symbols / sizeof *symbols);
 }
 
 // A runtime works with the drivers of its own major version and later ones.

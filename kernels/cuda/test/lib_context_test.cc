@@ -23,10 +23,12 @@ void test_context() {
   old.size = 32;
   WORDS(open_error(old), "options of 32 bytes");
   bt_options far = options();
-  far.device = 1000;
   bt_status s = BT_OK;
-  WORDS(open_error(far, &s), "device 1000");
-  CHECK(s == BT_EINVAL);
+  for (int number : {1000, -5}) {
+    far.device = number;
+    WORDS(open_error(far, &s), "there is no device " + std::to_string(number) + ": they are numbered from 0 to 63");
+    CHECK(s == BT_EINVAL);
+  }
 
   // Those variables name the libraries of the cuda device.
   for (const char *v : {"BOOST_CUBLASLT", "BOOST_NCCL"})
@@ -253,6 +255,14 @@ void test_libraries() {
 #undef X
   std::string old = build("oldlt.so", text);
   WORDS(open_error(with(old, "")), old, "version 11.11.3, too old", "12.0.0");
+  // The version is told before what such a library lacks, and one that no cuBLASLt has is told as it is.
+  std::string older = build("olderlt.so", "unsigned long cublasLtGetVersion(void) { return 101000; }");
+  WORDS(open_error(with(older, "")), "cuBLASLt: " + older + " is version 10.10.0, too old; 12.0.0 or later is needed. Install it");
+  for (const char *odd : {"-5", "0", "123456789012"})
+    WORDS(open_error(with(build(std::string("odd") + odd + ".so", std::string("long cublasLtGetVersion(void) { return ") + odd + "; }"), "")),
+          "says that its version is ", "so that it is not cuBLASLt");
+  WORDS(nccl_error(build("oddnccl.so", "int ncclGetVersion(int *v) { *v = -5; return 0; }")), "says that its version is 0");
+  WORDS(nccl_error(build("dumbnccl.so", "int ncclGetVersion(int *v) { return 1; }")), "says that its version is 0");
   WORDS(nccl_error("/nonexistent/libnccl.so.2"), "NCCL", "/nonexistent/libnccl.so.2");
   WORDS(nccl_error(build("old.so", "int ncclGetVersion(int *v) { *v = 2703; return 0; }")), "version 2.7.3, too old", "2.18.0",
         "pip install nvidia-nccl-cu13");
