@@ -103,6 +103,25 @@ func TestLibrariesThatAreMissing(t *testing.T) {
 	}
 }
 
+// scripts/cuda.sh, which looks for them too, says the same of what to do, and installs the wheels that are named.
+func TestOneRemedyForALibrary(t *testing.T) {
+	text, err := os.ReadFile("../../scripts/cuda.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bare(t)
+	for i, wheel := range []string{"nvidia-cublas", "nvidia-nccl-cu13"} {
+		f := Libraries()[i]
+		if f.Value == "" && !strings.Contains(f.Lacks, "Install it by pip install "+wheel+", or scripts/cuda.sh libraries, or name its path in $") {
+			t.Errorf("%q", f.Lacks)
+		}
+		if s := string(text); !strings.Contains(s, wheel+"==") || !strings.Contains(s, wheel+" BOOST_") ||
+			!strings.Contains(s, "Install it by pip install $4, or scripts/cuda.sh libraries, or name its path in ") {
+			t.Errorf("scripts/cuda.sh says something else of %s", wheel)
+		}
+	}
+}
+
 // A file that others may change is no library, by the rule of backend.Trusted, whoever named it and wherever it was found.
 func TestLibrariesThatOthersMayWrite(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -33,7 +33,7 @@ static inline const bt_wanted *bt_wanted_lt(void) {
                               "BOOST_CUBLASLT",
                               {"CUDA_HOME", "CUDA_PATH"},
                               {"cu13", "cublas", NULL},
-                              "Install it by pip install nvidia-cublas"};
+                              "Install it by pip install nvidia-cublas, or scripts/cuda.sh libraries"};
   return &w;
 }
 static inline const bt_wanted *bt_wanted_nccl(void) {
@@ -42,7 +42,7 @@ static inline const bt_wanted *bt_wanted_nccl(void) {
                               "BOOST_NCCL",
                               {"NCCL_HOME", "CUDA_HOME"},
                               {"nccl", "cu13", NULL},
-                              "Install it by pip install nvidia-nccl-cu13"};
+                              "Install it by pip install nvidia-nccl-cu13, or scripts/cuda.sh libraries"};
   return &w;
 }
 
