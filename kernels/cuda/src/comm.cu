@@ -47,7 +47,7 @@ void bt_comm_fail(bt_comm *m, bt_status status, const char *format, ...) {
   va_end(args);
   if (!m->flights.empty() && n > 0 && (size_t)n < sizeof m->why) {
     const bt_flight &f = m->flights.front();
-    snprintf(m->why + n, sizeof m->why - n, "; it is at #%llu %s: %s", (unsigned long long)f.seq, f.label, f.what);
+    snprintf(m->why + n, sizeof m->why - n, "; this rank is at #%llu %s: %s", (unsigned long long)f.seq, f.label, f.what);
   }
   m->failed = status;
   abort_all(m);
