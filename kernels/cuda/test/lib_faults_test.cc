@@ -121,7 +121,7 @@ static void lost(int sig, int stall_ms, std::vector<std::string> words) {
   CHECK(codes[1] == -SIGKILL, "%d", codes[1]);
 }
 
-// The first of n ranks waits in vain: the last one has come to the message, those between have not, and the error names these.
+// One of n ranks waits in vain for a message that some of the others have come to: the error names the rest.
 static void absent(const char *group, int n, int waiter, std::vector<int> come, const std::function<bt_part(int rank, bt_ptr)> &f,
                    std::vector<std::string> words) {
   auto codes = ranks(n, [=](int rank, place *p) {
