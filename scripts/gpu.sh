@@ -46,9 +46,9 @@ if [ "$program" != "$here/boost-tui" ]; then
 	done
 fi
 
-# The libraries of wheels, wherever the Python has them: cuBLASLt and NCCL, of CUDA 13 or 12.
+# The libraries of wheels, wherever the Python has them: cuBLASLt and NCCL, of CUDA 13 or 12. Other devices have no use for them.
 python=${PYTHON:-python3}
-if command -v "$python" >/dev/null 2>&1; then
+if [ "${DEVICE:-cuda}" = cuda ] && command -v "$python" >/dev/null 2>&1; then
 	found=$("$python" - <<'END' 2>/dev/null || true
 import glob, site, sys
 places = site.getsitepackages() + [site.getusersitepackages()] + sys.path
