@@ -27,11 +27,15 @@ func (c checks) auto(e *experiment.Experiment) error {
 	if d := e.Step.Device; d != "" && d != experiment.DeviceAuto || !onThisMachine(*e) {
 		return nil
 	}
-	device, err := devices.CheckRun(experiment.DeviceAuto, e.World())
+	device, why, err := devices.Settle(experiment.DeviceAuto, e.World())
 	if err != nil {
 		return err
 	}
-	c.note("device auto is %s here", device)
+	if why != nil {
+		c.note("device auto is %s here: %v", device, why)
+	} else {
+		c.note("device auto is %s here", device)
+	}
 	e.Step.Device = device
 	return nil
 }

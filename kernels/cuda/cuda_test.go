@@ -33,7 +33,8 @@ func TestLibrariesThatWillNotDo(t *testing.T) {
 	}{
 		"no symbol":  {[]string{"-DNO_SYMBOL"}, []string{"bt_backend", "not boost-tui's"}},
 		"too old":    {[]string{"-DOLD"}, []string{"another version", "ABI is 3, not 4", "make cuda"}},
-		"refuses":    {[]string{"-DREFUSE"}, []string{"another version", "make cuda"}},
+		"refuses":    {[]string{"-DREFUSE=0"}, []string{"another version", "none for version 4 of the ABI", "make cuda"}},
+		"small":      {[]string{"-DSMALL"}, []string{"another version", "its table has 16 bytes, of which version 4", "make cuda"}},
 		"lacks":      {[]string{"-DLACKS"}, []string{"lacks launch", "make cuda"}},
 		"unresolved": {[]string{"-DUNRESOLVED"}, []string{"cannot be opened", "not_there_at_all"}},
 	} {
@@ -69,7 +70,7 @@ func TestLibrariesThatWillNotDo(t *testing.T) {
 	if err := os.Chmod(text, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Load(text, Name); err == nil || !strings.Contains(err.Error(), "written by others") {
+	if _, err := Load(text, Name); err == nil || !strings.Contains(err.Error(), "written by others") || strings.Count(err.Error(), text) < 2 {
 		t.Errorf("one that others may write: %v", err)
 	}
 }
