@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"boost-tui/internal/tool"
 	"boost-tui/kernels/backend"
@@ -37,24 +39,35 @@ func Emulator(ctx context.Context, say func(format string, args ...any)) (*Libra
 	return Load(path, EmulatedName)
 }
 
-// Mode is what $BOOST_EMU asks of the library itself.
-func Mode() string {
-	words := slices.DeleteFunc(strings.Fields(os.Getenv(EnvMode)), func(w string) bool { return w == raceWord })
-	return strings.Join(words, " ")
+// modeWords are those of $BOOST_EMU, between blanks or commas.
+func modeWords() []string {
+	return strings.FieldsFunc(os.Getenv(EnvMode), func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
 }
 
-// CheckMode refuses words of $BOOST_EMU that the emulator does not know.
+// Mode is what $BOOST_EMU asks of the library itself, one blank between words.
+func Mode() string {
+	return strings.Join(slices.DeleteFunc(modeWords(), func(w string) bool { return w == raceWord }), " ")
+}
+
+// mostMode is how long a mode may be, in bytes: what the library is handed has an end.
+const mostMode = 63
+
+// CheckMode refuses what $BOOST_EMU has and the emulator does not know.
 func CheckMode() error {
-	for _, w := range strings.Fields(os.Getenv(EnvMode)) {
+	for _, w := range modeWords() {
 		name, seed, seeded := strings.Cut(w, "=")
-		if seeded {
-			if _, err := strconv.ParseUint(seed, 10, 64); err == nil && name == "random" {
+		if seeded && name == "random" {
+			if _, err := strconv.ParseUint(seed, 10, 64); err == nil {
 				continue
 			}
-		} else if slices.Contains([]string{"order", "random", "lazy", raceWord}, w) {
-			continue
+			return fmt.Errorf("$%s has %.40q; a seed is a number from 0 to %d", EnvMode, w, uint64(math.MaxUint64))
 		}
-		return fmt.Errorf("$%s has %.40q; the emulator knows order, random, random=SEED, lazy and %s", EnvMode, w, raceWord)
+		if !slices.Contains([]string{"order", "random", "lazy", raceWord}, w) {
+			return fmt.Errorf("$%s has %.40q; the emulator knows order, random, random=SEED, lazy and %s", EnvMode, w, raceWord)
+		}
+	}
+	if m := Mode(); len(m) > mostMode {
+		return fmt.Errorf("$%s has %d bytes; the emulator takes %d", EnvMode, len(m), mostMode)
 	}
 	return nil
 }
@@ -143,7 +156,7 @@ func plan() (*compilation, error) {
 	}
 	c := &compilation{dir: filepath.Join(cache, "boost-tui", "emulated"),
 		flags: []string{"-std=c++17", "-O2", "-fPIC", "-fvisibility=hidden", "-DBT_EMU"}}
-	if slices.Contains(strings.Fields(os.Getenv(EnvMode)), raceWord) {
+	if slices.Contains(modeWords(), raceWord) {
 		c.flags = append(c.flags, "-DBT_RACECHECK")
 	}
 	if c.list, err = allSources(); err != nil {
