@@ -40,17 +40,17 @@ func mark(path string) (string, error) {
 func (c *compilation) check() error {
 	info, err := os.Lstat(c.path)
 	if err != nil {
-		return err
+		return fmt.Errorf("library %s: %w", Shown(c.path), bare(err))
 	}
 	if !info.Mode().IsRegular() {
 		return fmt.Errorf("%s is %w: it is no file", Shown(c.path), ErrDamaged)
 	}
 	if _, err := backend.Trusted(c.path); err != nil {
-		return fmt.Errorf("library %s is not used: %w", Shown(c.path), err)
+		return fmt.Errorf("library %s is not used: %w", Shown(c.path), shown{err})
 	}
 	is, err := mark(c.path)
 	if err != nil {
-		return err
+		return fmt.Errorf("library %s cannot be read: %w", Shown(c.path), bare(err))
 	}
 	noted, err := regular(c.path+markEnd, int64(len(is)))
 	if err != nil || noted != is {

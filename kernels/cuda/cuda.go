@@ -97,7 +97,7 @@ func Load(path, name string) (*Library, error) {
 	}
 	real, err := backend.Trusted(path)
 	if err != nil {
-		return nil, fmt.Errorf("%s device: library %s is not used: %w", name, Shown(path), err)
+		return nil, fmt.Errorf("%s device: library %s is not used: %w", name, Shown(path), shown{err})
 	}
 	text := C.CString(real)
 	defer C.free(unsafe.Pointer(text))

@@ -133,3 +133,36 @@ func TestFind(t *testing.T) {
 		t.Errorf("a variable that names nothing: %v", err)
 	}
 }
+
+// A path is shown without what a terminal would obey, whatever is wrong with it, and a home that is relative holds no library.
+func TestFindAtOddPlaces(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a\x1b[2J\nb")
+	t.Setenv("HOME", "relative")
+	t.Setenv("XDG_DATA_HOME", "")
+	t.Setenv(EnvLibrary, "")
+	for _, p := range places() {
+		if !filepath.IsAbs(p) {
+			t.Errorf("%s", p)
+		}
+	}
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, LibraryName)
+	t.Setenv(EnvLibrary, path)
+	_, none := Find()
+	t.Chdir(dir)
+	t.Setenv(EnvLibrary, "")
+	_, nowhere := Find()
+	if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Chmod(dir, 0o777)); err != nil {
+		t.Fatal(err)
+	}
+	_, open := Load(path, Name)
+	t.Setenv("XDG_CACHE_HOME", dir)
+	_, cache := Compile(t.Context(), nil)
+	for name, err := range map[string]error{"none": none, "nowhere": nowhere, "open to all": open, "a cache": cache} {
+		if err == nil || strings.ContainsAny(err.Error(), "\x1b\n") {
+			t.Errorf("%s: %q", name, err)
+		}
+	}
+}

@@ -106,16 +106,16 @@ func (c *compilation) settle(ctx context.Context, say func(format string, args .
 		return joined(wrong, err)
 	}
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
-		return fmt.Errorf("a folder for the compiled library: %w", err)
+		return fmt.Errorf("a folder for the compiled library: %w", shown{err})
 	}
 	name := filepath.Join(c.dir, "lock")
 	unlock, err := lock(ctx, name, func() { say("waiting for another program that compiles the emulated device in %s", Shown(c.dir)) })
 	if err != nil {
-		return fmt.Errorf("wait for another program that compiles it: %w", err)
+		return fmt.Errorf("wait for another program that compiles it: %w", shown{err})
 	}
 	defer unlock()
 	if _, err := backend.Trusted(name); err != nil { // a minute before the library would be refused
-		return fmt.Errorf("a folder for the compiled library: %w", err)
+		return fmt.Errorf("a folder for the compiled library: %w", shown{err})
 	}
 	if wrong = c.check(); !c.remade(wrong) {
 		return wrong
@@ -149,7 +149,7 @@ func joined(wrong, err error) error {
 func plan() (*compilation, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		return nil, fmt.Errorf("no folder for a cache: %w", err)
+		return nil, fmt.Errorf("no folder for a cache: %w", shown{err})
 	}
 	if !filepath.IsAbs(cache) { // of a HOME that is not
 		return nil, fmt.Errorf("no folder for a cache: %s is not an absolute path; set XDG_CACHE_HOME or HOME to one", Shown(cache))
