@@ -9,8 +9,8 @@ import (
 	"boost-tui/kernels/backend"
 )
 
-// bare is a folder to put libraries into, in an environment that leads to none.
-func bare(t *testing.T) string {
+// emptied is a folder to put libraries into, in an environment that leads to none.
+func emptied(t *testing.T) string {
 	t.Helper()
 	for _, v := range []string{"VIRTUAL_ENV", "CONDA_PREFIX", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH", "NCCL_HOME", "BOOST_CUBLASLT", "BOOST_NCCL", EnvLibrary} {
 		t.Setenv(v, "")
@@ -41,7 +41,7 @@ const site = "lib/python3.11/site-packages"
 
 // Where libraries are looked for, from the last place to the first: each is preferred to those before.
 func TestPlacesOfLibraries(t *testing.T) {
-	dir := bare(t)
+	dir := emptied(t)
 	const lt, other = "libcublasLt.so.12", "libcublasLt.so.13"
 	for _, c := range []struct{ variable, value, file, nccl string }{
 		{"CUDA_PATH", dir + "/path", "path/lib/" + lt, ""},
@@ -80,7 +80,7 @@ func TestPlacesOfLibraries(t *testing.T) {
 
 // What is missing is told of both at once, with what to do.
 func TestLibrariesThatAreMissing(t *testing.T) {
-	bare(t)
+	emptied(t)
 	for i, words := range [][]string{
 		{"cuBLASLt", "libcublasLt.so.13 was not found; looked in ", "pip install nvidia-cublas", "$BOOST_CUBLASLT"},
 		{"NCCL", "libnccl.so.2 was not found; looked in ", "pip install nvidia-nccl-cu13", "$BOOST_NCCL", "more than one rank"},
@@ -109,7 +109,7 @@ func TestOneRemedyForALibrary(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bare(t)
+	emptied(t)
 	for i, wheel := range []string{"nvidia-cublas", "nvidia-nccl-cu13"} {
 		f := Libraries()[i]
 		if f.Value == "" && !strings.Contains(f.Lacks, "Install it by pip install "+wheel+", or scripts/cuda.sh libraries, or name its path in $") {
@@ -140,7 +140,7 @@ func TestLibrariesThatOthersMayWrite(t *testing.T) {
 		"a file that is not": {"gone", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := bare(t)
+			dir := emptied(t)
 			file := put(t, dir, "a/b/lib.so")
 			links := filepath.Dir(put(t, dir, "links/other"))
 			if err := os.Symlink(file, filepath.Join(links, "lib.so")); err != nil {
@@ -185,7 +185,7 @@ func TestLibrariesThatOthersMayWrite(t *testing.T) {
 
 // A text is one line without control characters, whatever the environment holds.
 func TestLinesOfOddPaths(t *testing.T) {
-	bare(t)
+	emptied(t)
 	for _, path := range []string{"/no\nwhere\x1b[31m.so", "no\nwhere", "/" + strings.Repeat("x/", 5000), os.TempDir()} {
 		t.Setenv("BOOST_CUBLASLT", path)
 		f := Libraries()[0]
