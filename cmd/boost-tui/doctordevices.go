@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"boost-tui/kernels/cuda"
@@ -111,7 +112,9 @@ func (d *diagnosis) printDevices(line func(name, text string, args ...any)) {
 	line("CUDA library", "%s", cuda.Shown(library))
 	for _, f := range d.CUDA.Findings {
 		value := f.Value
-		if f.Lacks != "" {
+		if f.Lacks != "" && slices.ContainsFunc(d.Missing, func(m missing) bool { return m.What == f.What }) {
+			value = strings.TrimSpace(value + " missing, see below")
+		} else if f.Lacks != "" {
 			value = strings.TrimSpace(value + " missing: " + f.Lacks)
 		}
 		line("  "+runner.Clean(f.What), "%s", runner.Clean(value))
