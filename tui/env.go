@@ -47,10 +47,11 @@ func build(o Options, screens []screen.Screen, log *logFile, term *terminal.Term
 	if err != nil {
 		work = os.TempDir()
 	}
+	device := deviceCheck(o.CheckDevice).remembered(time.Now)
 	w, h := term.Size()
 	options := app.Options{
 		Env: screen.Env{
-			Store: o.Store, Launch: launcher(o), Cancel: canceller(o.Store), Export: exporter(o.Store), Sweeps: newSweepStore(o.Store, o.Binary, o.machine), Usage: runner.UsageOf, Summary: compare.SummarizeContext, Compare: compare.CompareContext,
+			Store: o.Store, Launch: launcher(o), Cancel: canceller(o.Store), Export: exporter(o.Store), Sweeps: newSweepStore(o.Store, o.Binary, o.machine, device), Usage: runner.UsageOf, Summary: compare.SummarizeContext, Compare: compare.CompareContext,
 			Plan:              func(e experiment.Experiment) (*planner.Plan, error) { return planner.New(e, o.machine(e)) },
 			LargestMicroBatch: func(e experiment.Experiment) int { return planner.LargestMicroBatch(e, o.machine(e)) },
 			Machine:           o.machine, CheckPlace: runner.CheckPlace, Setups: setups, Script: o.script, Job: func(in runner.Info) *runner.JobView { return in.Job(time.Now()) },
