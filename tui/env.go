@@ -55,8 +55,8 @@ func build(o Options, screens []screen.Screen, log *logFile, term *terminal.Term
 			Plan:              func(e experiment.Experiment) (*planner.Plan, error) { return planner.New(e, o.machine(e)) },
 			LargestMicroBatch: func(e experiment.Experiment) int { return planner.LargestMicroBatch(e, o.machine(e)) },
 			Machine:           o.machine, CheckPlace: runner.CheckPlace, Setups: setups, Script: o.script, Job: func(in runner.Info) *runner.JobView { return in.Job(time.Now()) },
-			ComesBack:  func(in runner.Info) string { return in.ComesBack(time.Now()) },
-			Start:      o.Start,
+			ComesBack: func(in runner.Info) string { return in.ComesBack(time.Now()) },
+			Start:     o.Start, CheckDevice: device,
 			Hosts:      ssh.Hosts,
 			Partitions: func() ([]slurm.Partition, error) { return (&slurm.Client{}).Partitions(context.Background()) }, // which has a deadline of its own
 			Preflight:  o.Preflight, ReadPreflight: protocol.ReadPreflight,
