@@ -42,11 +42,20 @@ type devicesKnown struct{ known map[question]answer }
 // readDevices asks for the devices of as many ranks as the draft has; nil: they are elsewhere, or nobody can be asked. The answers
 // are remembered by whoever gives them.
 func (m *Model) readDevices() tea.Cmd {
+	look := m.lookAtDevices()
+	if look == nil {
+		return nil
+	}
+	return func() tea.Msg { return look() }
+}
+
+// lookAtDevices is the look of readDevices, for a Cmd.
+func (m *Model) lookAtDevices() func() devicesKnown {
 	check, ranks := m.env.CheckDevice, m.draft.resolved.World()
 	if check == nil || !isLocal(m.draft.resolved.Where) || ranks < 1 || len(m.draft.obstaclesBut(ruleDevice)) > 0 {
 		return nil
 	}
-	return func() tea.Msg {
+	return func() devicesKnown {
 		ctx, cancel := context.WithTimeout(context.Background(), deviceDeadline)
 		defer cancel()
 		out := devicesKnown{map[question]answer{}}

@@ -83,9 +83,10 @@ func TestAutoIsTheGPUWhereThereAreSome(t *testing.T) {
 	}
 	focus(d, "tp")
 	d.Press("right", "right", "L") // to 4, more than there are
-	if text := d.Text(); !strings.Contains(text, "is still being looked at") {
+	if text := d.Text(); !strings.Contains(text, "tp 4, rank 32  ") || strings.Contains(text, "tp 4, rank 32, cuda") {
 		t.Errorf("a launch did not wait for the answer:\n%s", text)
 	}
+	d.Press("esc")
 	d.Advance(time.Second)
 	if text := d.Text(); !strings.Contains(text, "auto ▸cpu") || strings.Contains(text, "x GPU") {
 		t.Errorf("four ranks have a GPU each of two:\n%s", text)
