@@ -159,5 +159,5 @@ func (o Options) script(e experiment.Experiment) (script []byte, command []strin
 	if err != nil {
 		return nil, nil, err
 	}
-	return runner.JobScript(e, &runner.Predicted{MemBytes: p.Memory.Total})
+	return runner.JobScript(e, &runner.Predicted{MemBytes: p.Memory.Total, HostBytes: p.Memory.Host})
 }
