@@ -255,11 +255,14 @@ func (v runView) row(now time.Time) string {
 // slurmJob is how the cause of a run that waits for Slurm begins.
 var slurmJob = regexp.MustCompile(`^(to be started again: )?Slurm job \d+:? `)
 
-// why is in short what a run waits for; empty: for nothing, or nobody knows.
+// why is in short what a run waits for, or that nobody looks after it; empty: for nothing, or nobody knows.
 func (v runView) why() string {
 	if v.ComesBack != "" {
 		what, _, _ := strings.Cut(v.ComesBack, ":")
 		return what
+	}
+	if v.State == string(runner.Running) {
+		return v.Cause
 	}
 	if v.State != string(runner.Pending) {
 		return ""

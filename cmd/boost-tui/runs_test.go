@@ -4,9 +4,22 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"boost-tui/experiment"
+	"boost-tui/runner"
 )
+
+// A run that nobody looks after is told from one that goes on.
+func TestStoppedAgentInTheList(t *testing.T) {
+	v := viewOf(runner.Info{ID: "a", State: runner.Running, Cause: "its agent is stopped (SIGSTOP, process 7): nobody looks after its ranks"})
+	if row := v.row(time.Now()); !strings.Contains(row, "running (its agent is stopped (SIGSTOP") {
+		t.Error(row)
+	}
+	if v = viewOf(runner.Info{ID: "a", State: runner.Running}); strings.Contains(v.row(time.Now()), "(") {
+		t.Error(v.row(time.Now()))
+	}
+}
 
 // The table says what runs computed on as soon as that was not the processor for one of them.
 func TestDevicesOfListedRuns(t *testing.T) {
