@@ -39,6 +39,10 @@ func notes(e experiment.Experiment, p *Plan) []string {
 	if x := p.Exact; x != nil && x.Bytes > 0 {
 		say("Every %d steps an exact step gathers and broadcasts the factors: %s more.", x.Every, experiment.FormatBytes(x.Bytes))
 	}
+	if p.Fit.Of == OfGPU {
+		say("A rank is taken to need %s of host memory: %s are assumed for the program, CUDA, cuBLASLt and NCCL, which nobody has measured, and the rest is copies for checkpoints and what passes through the host.",
+			experiment.FormatBytes(p.Memory.Host), experiment.FormatBytes(GPUHostBytes))
+	}
 	if c := p.Memory.Checkpoint; c > 0 {
 		say("While checkpoints are kept, up to %s of host memory per rank hold a copy of what is being written.", experiment.FormatBytes(c))
 	}

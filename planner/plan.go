@@ -51,6 +51,9 @@ type Memory struct {
 	// Checkpoint is the copy in host memory, beside Total, of what the rank writes into checkpoints, while it keeps any:
 	// weights and both moments in fp32. Of sltrain's it is an upper bound.
 	Checkpoint int64 `json:"checkpoint"`
+	// Host is what the rank's process needs of host memory: on a processor Total, on a GPU what is assumed (GPUHostBytes), and in both
+	// cases what passes through the host: Checkpoint, copies for update ratios, the largest tensor while a checkpoint is read.
+	Host int64 `json:"host"`
 }
 
 // Cycle is what one rank does once in so many steps.
@@ -120,6 +123,7 @@ func New(e experiment.Experiment, m Machine) (*Plan, error) {
 	}
 	p.NeedBytes = loads.total
 	p.Fit = m.fit(e, loads)
+	p.Memory.Host = hostBytes(e, p.Memory, r.staging, p.Fit.Of == OfGPU)
 	p.Fits, p.MachineBytes = p.Fit.Verdict != FitNo, m.total()
 	if p.Fit.Of == OfGPU {
 		p.MachineBytes = m.GPUMemBytes * int64(e.World())

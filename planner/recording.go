@@ -19,6 +19,7 @@ type recording struct {
 	parameters int64
 	saved      int64 // bytes that the rank writes into a checkpoint
 	savedByAll int64 // that all ranks of the stage write
+	staging    staging
 	rows       int64 // tokens of a micro-batch
 	micros     int64 // of the step; fewer are recorded
 	layer      int   // the block that stands for all: the stage's last, which has crossings where there are any
@@ -98,6 +99,7 @@ func (r *recording) allocate(cfg step.Config, p experiment.Parallel, stage int) 
 	for _, p := range s.Model().Params() {
 		r.parameters += p.Weight.Len()
 	}
+	r.staging = stagingOf(s)
 	r.saved, r.savedByAll = s.SavedBytes(0, 0), s.StageSavedBytes()
 	return s, nil
 }

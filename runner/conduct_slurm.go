@@ -144,6 +144,18 @@ const (
 	agentBytes = 256 << 20
 )
 
+// hostBytes is the predicted host memory of a rank; 0: unknown. That of a GPU says nothing of it.
+func (r *Run) hostBytes() int64 {
+	switch p := r.Predicted; {
+	case p == nil:
+		return 0
+	case p.HostBytes == 0 && r.Experiment.Step.Device != experiment.DeviceCUDA: // a record of an earlier version
+		return p.MemBytes
+	default:
+		return p.HostBytes
+	}
+}
+
 // submission is the job that a run needs.
 func (c *slurmConductor) submission(j conductJob, script string) slurm.Submission {
 	w, own := c.where, c.config.Slurm
@@ -158,8 +170,8 @@ func (c *slurmConductor) submission(j conductJob, script string) slurm.Submissio
 	if !c.linesSay("--cpus-per-task", "-c", "--exclusive") {
 		s.CPUsPerNode = ranks
 	}
-	if p := j.Run.Predicted; p != nil && p.MemBytes > 0 && !c.linesSay("--mem", "--mem-per-cpu", "--mem-per-gpu", "--exclusive") {
-		s.MemoryBytes = int64(ranks)*(p.MemBytes+p.MemBytes/4+rankOverheadBytes) + agentBytes
+	if host := j.Run.hostBytes(); host > 0 && !c.linesSay("--mem", "--mem-per-cpu", "--mem-per-gpu", "--exclusive") {
+		s.MemoryBytes = int64(ranks)*(host+host/4+rankOverheadBytes) + agentBytes
 	}
 	if d := j.Run.Experiment.Step.Device; d == experiment.DeviceCUDA && !c.linesSay("--gres", "--gpus", "-G", "--gpus-per-node") {
 		s.GPUsPerNode = cmp.Or(w.GPUsPerNode, ranks)

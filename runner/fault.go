@@ -5,6 +5,7 @@ import (
 	"strings"
 	"syscall"
 
+	"boost-tui/experiment"
 	"boost-tui/runner/protocol"
 )
 
@@ -83,7 +84,7 @@ func faultOfRanks(r Run, cause string, exits []protocol.ExitRecord) Fault {
 func faultOfRank(r Run, e protocol.ExitRecord) Fault {
 	switch {
 	case strings.Contains(e.Cause, outOfMemory):
-		if r.Predicted.modest(r.World()) {
+		if r.modest() {
 			return MachineFault
 		}
 		return ConfigurationFault
@@ -103,9 +104,10 @@ func ofMachine(cause string) bool {
 }
 
 // modest reports that the ranks were to need at most half of the machine's memory: when it runs out all the
-// same, others have taken it.
-func (p *Predicted) modest(ranks int) bool {
-	return p != nil && p.MemBytes > 0 && p.MachineBytes > 0 && p.ranksBytes(ranks) <= p.MachineBytes/2
+// same, others have taken it. Of runs on GPUs the memory of the GPUs was recorded, which says nothing of the machine's.
+func (r Run) modest() bool {
+	p := r.Predicted
+	return p != nil && p.MemBytes > 0 && p.MachineBytes > 0 && r.Experiment.Step.Device != experiment.DeviceCUDA && p.ranksBytes(r.World()) <= p.MachineBytes/2
 }
 
 // DiskFull reports that the run ended because the disk that holds the runs was full: the next one would, too.

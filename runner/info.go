@@ -23,7 +23,7 @@ type Info struct {
 	ID, Dir string
 	Run     Run // zero where run.json cannot be read
 	State   State
-	Cause   string // why it failed, was cancelled or is lost; one line
+	Cause   string // why it failed, was cancelled or is lost, what it waits for, or why nobody looks after it; one line
 	Fault   Fault  // whose doing that was
 	Tags    []string
 	Note    string

@@ -64,7 +64,7 @@ func Launch(ctx context.Context, s *Store, e experiment.Experiment, o LaunchOpti
 		return nil, fmt.Errorf("tell the program's version: %w", err)
 	}
 	if e.Where.Where == experiment.WhereLocal { // limits of this machine are no other one's
-		if err := CheckLimits(e.World(), o.Predicted.ranksBytes(e.World())); err != nil {
+		if err := CheckLimits(e.World(), o.Predicted.sharedBytes(e)); err != nil {
 			return nil, err
 		}
 	}

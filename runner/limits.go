@@ -3,6 +3,8 @@ package runner
 import (
 	"fmt"
 
+	"boost-tui/experiment"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -31,6 +33,14 @@ func CheckLimits(ranks int, sharedBytes int64) error {
 		check(l.Cur, "f", "the size of files and shared memory in bytes", uint64(max(leastFile, sharedBytes)))
 	}
 	return join(errs...)
+}
+
+// sharedBytes is what ranks of one machine share, at most: GPUs have memory of their own.
+func (p *Predicted) sharedBytes(e experiment.Experiment) int64 {
+	if e.Step.Device == experiment.DeviceCUDA {
+		return 0
+	}
+	return p.ranksBytes(e.World())
 }
 
 // ranksBytes is the predicted memory of all ranks, 0 where nothing was predicted.

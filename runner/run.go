@@ -85,7 +85,8 @@ func (r *Resumed) experiment() *experiment.Experiment {
 type Predicted struct {
 	StepSeconds      float64 `json:"step_s,omitempty"`
 	CommSeconds      float64 `json:"comm_s,omitempty"`
-	MemBytes         int64   `json:"mem_b,omitempty"`               // per rank
+	MemBytes         int64   `json:"mem_b,omitempty"`               // per rank, on its device
+	HostBytes        int64   `json:"host_b,omitempty"`              // of host memory, per rank
 	CommBytesPerStep int64   `json:"comm_bytes_per_step,omitempty"` // payload of the rank with the most, the mean of all steps
 	FLOPs            float64 `json:"flops,omitempty"`               // per step
 	Parameters       int64   `json:"parameters,omitempty"`

@@ -181,6 +181,19 @@ func TestSubmission(t *testing.T) {
 	if s.Partition != "said" || s.Account != "lab" || s.CPUsPerNode != 2 || s.MemoryBytes != 2*(125<<20+rankOverheadBytes)+agentBytes || !s.Requeue || len(s.Exclude) != 1 || s.GPUsPerNode != 0 {
 		t.Errorf("%+v", s)
 	}
+	j.Run.Predicted.HostBytes = 200 << 20
+	if s := c.submission(j, "/s"); s.MemoryBytes != 2*(250<<20+rankOverheadBytes)+agentBytes {
+		t.Errorf("memory of the host: %d", s.MemoryBytes)
+	}
+	j.Run.Experiment.Step.Device, j.Run.Predicted.MemBytes = experiment.DeviceCUDA, 70<<30
+	if s := c.submission(j, "/s"); s.MemoryBytes != 2*(250<<20+rankOverheadBytes)+agentBytes || s.GPUsPerNode != 2 {
+		t.Errorf("memory of a host with GPUs: %+v", s)
+	}
+	j.Run.Predicted.HostBytes = 0
+	if s := c.submission(j, "/s"); s.MemoryBytes != 0 {
+		t.Errorf("memory of a GPU was asked of the host: %d", s.MemoryBytes)
+	}
+	j.Run.Experiment.Step.Device = ""
 	c.config.Slurm.Lines = []string{"#SBATCH --exclusive"}
 	if s := c.submission(j, "/s"); s.CPUsPerNode != 0 || s.MemoryBytes != 0 {
 		t.Errorf("with lines of the user's own: %+v", s)

@@ -68,6 +68,9 @@ func (in *Info) judgeState(me Process, now time.Time) {
 	switch agent.look(me) {
 	case alive:
 		in.judgeLooked()
+		if why := agent.halted(); why != "" {
+			in.Cause = why
+		}
 	case dead:
 		in.judgeAbandoned(fmt.Sprintf("its agent (process %d on %s) is gone", agent.PID, clean(agent.Host, 64)))
 	default:
@@ -77,6 +80,16 @@ func (in *Info) judgeState(me Process, now time.Time) {
 		}
 		in.judgeAbandoned("its agent has shown no sign of life for more than " + patience.String())
 	}
+}
+
+// halted says that an agent of this machine is stopped, so that nobody looks after its run; empty: it goes on. Whoever stopped it may
+// want that, so nobody wakes it as long as somebody waits for the run (see wakeUnwanted).
+func (p Process) halted() string {
+	st, err := procStat(p.PID)
+	if err != nil || st.state != 'T' && st.state != 't' {
+		return ""
+	}
+	return fmt.Sprintf("its agent is stopped (SIGSTOP, process %d): nobody looks after its ranks; kill -CONT %d lets it go on", p.PID, p.PID)
 }
 
 // judgeLooked is about a run that an agent looks after: its ranks run, or they wait for another run.

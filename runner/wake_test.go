@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -31,14 +32,17 @@ func TestStoppedIsFoundWhenTheFrontIsKilled(t *testing.T) {
 			atStep3(t, dir, 2)
 			stop(t, dir, role)
 			s := NewStore(filepath.Dir(dir))
-			if in, err := s.Load(filepath.Base(dir)); err != nil || in.State != Running {
+			in, err := s.Load(filepath.Base(dir))
+			if err != nil || in.State != Running {
 				t.Fatal(err, in.State, in.Cause)
+			}
+			if told := strings.HasPrefix(in.Cause, "its agent is stopped (SIGSTOP, process "); told != (role == "agent") {
+				t.Errorf("a stopped %s: %q", role, in.Cause)
 			}
 			if st, _ := procStat(processes(dir, role)[0]); st.state != 'T' {
 				t.Error("it was woken while the program in front lives")
 			}
 			kill9(t, cmd)
-			var in Info
 			eventually(t, "the end of the run", func() bool {
 				list, _ := s.List(t.Context())
 				if len(list) == 1 {

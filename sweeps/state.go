@@ -144,6 +144,16 @@ type Note struct {
 	Text string
 }
 
+// Waiting are the points that are to run and do not yet, in planned order.
+func (s *State) Waiting() (points []space.Point) {
+	for _, p := range s.Points {
+		if p.Status == Queued {
+			points = append(points, p.Point)
+		}
+	}
+	return points
+}
+
 // Pace is how fast a run of the sweep was.
 type Pace struct {
 	Point   string

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"boost-tui/experiment"
 	"boost-tui/kernels"
@@ -168,7 +169,7 @@ func (r *rank) joinGroup(ctx context.Context, a mesh.Axis) (kernels.Comm, error)
 func (r *rank) introduce() {
 	e, info := r.spec.Experiment, r.dev.Info()
 	at, _ := r.mesh.Coordinate(r.spec.Rank) // known to be one of the mesh
-	r.logf("%s (%s), %d threads, %v; at %s of tp %d, dp %d, pp %d; %s %s, %s", info.Backend, info.Name, info.Threads, info.Libraries,
+	r.logf("%s (%s), %d threads, %s; at %s of tp %d, dp %d, pp %d; %s %s, %s", info.Backend, info.Name, info.Threads, librariesText(info.Libraries),
 		at, e.Parallel.TP, e.Parallel.DP, e.Parallel.PP, e.Model.Variant, e.Parallel.Scheme, e.Step.DType)
 	if e.Parallel.Link != "" {
 		r.logf("%s: messages are slowed down to %s; times are not this machine's", experiment.EmulatedLink, e.Parallel.Link)
@@ -179,6 +180,14 @@ func (r *rank) introduce() {
 	if r.spec.Rank == 0 {
 		r.logf("data: %s, %d tokens in %d files, as %s", r.data.all.Name(), r.data.all.Tokens(), r.data.all.Files(), r.data.all.Types())
 	}
+}
+
+// librariesText lists the libraries that a device has opened: each has blanks within.
+func librariesText(libraries []string) string {
+	if len(libraries) == 0 {
+		return "no libraries"
+	}
+	return strings.Join(libraries, ", ")
 }
 
 func (t *training) close() error {

@@ -47,15 +47,16 @@ func build(o Options, screens []screen.Screen, log *logFile, term *terminal.Term
 	if err != nil {
 		work = os.TempDir()
 	}
+	device := deviceCheck(o.CheckDevice).remembered(time.Now)
 	w, h := term.Size()
 	options := app.Options{
 		Env: screen.Env{
-			Store: o.Store, Launch: launcher(o), Cancel: canceller(o.Store), Export: exporter(o.Store), Sweeps: newSweepStore(o.Store, o.Binary, o.machine), Usage: runner.UsageOf, Summary: compare.SummarizeContext, Compare: compare.CompareContext,
+			Store: o.Store, Launch: launcher(o), Cancel: canceller(o.Store), Export: exporter(o.Store), Sweeps: newSweepStore(o.Store, o.Binary, o.machine, device), Usage: runner.UsageOf, Summary: compare.SummarizeContext, Compare: compare.CompareContext,
 			Plan:              func(e experiment.Experiment) (*planner.Plan, error) { return planner.New(e, o.machine(e)) },
 			LargestMicroBatch: func(e experiment.Experiment) int { return planner.LargestMicroBatch(e, o.machine(e)) },
 			Machine:           o.machine, CheckPlace: runner.CheckPlace, Setups: setups, Script: o.script, Job: func(in runner.Info) *runner.JobView { return in.Job(time.Now()) },
-			ComesBack:  func(in runner.Info) string { return in.ComesBack(time.Now()) },
-			Start:      o.Start,
+			ComesBack: func(in runner.Info) string { return in.ComesBack(time.Now()) },
+			Start:     o.Start, CheckDevice: device,
 			Hosts:      ssh.Hosts,
 			Partitions: func() ([]slurm.Partition, error) { return (&slurm.Client{}).Partitions(context.Background()) }, // which has a deadline of its own
 			Preflight:  o.Preflight, ReadPreflight: protocol.ReadPreflight,
@@ -158,5 +159,5 @@ func (o Options) script(e experiment.Experiment) (script []byte, command []strin
 	if err != nil {
 		return nil, nil, err
 	}
-	return runner.JobScript(e, &runner.Predicted{MemBytes: p.Memory.Total})
+	return runner.JobScript(e, &runner.Predicted{MemBytes: p.Memory.Total, HostBytes: p.Memory.Host})
 }

@@ -27,22 +27,31 @@ type sweepStore struct {
 	cache  *results.Cache
 	// machine describes the machines that an experiment would run on.
 	machine func(experiment.Experiment) planner.Machine
+	// device says what keeps ranks of this machine from a device; nil: nobody looks.
+	device deviceCheck
 
 	mu       sync.Mutex
+	settled  string // device that the last space which left it open was settled to; empty: none was
 	followed map[string]*followed
 	history  results.History
 	asked    time.Time // when history was read
 }
 
-func newSweepStore(runs *runner.Store, binary string, machine func(experiment.Experiment) planner.Machine) *sweepStore {
-	return &sweepStore{runs: runs, folder: sweeps.OpenFolder(runs), binary: binary, cache: results.NewCache(), followed: map[string]*followed{}, machine: machine}
+func newSweepStore(runs *runner.Store, binary string, machine func(experiment.Experiment) planner.Machine, device deviceCheck) *sweepStore {
+	return &sweepStore{runs: runs, folder: sweeps.OpenFolder(runs), binary: binary, cache: results.NewCache(), followed: map[string]*followed{}, machine: machine, device: device}
 }
 
 // whoAsks is named in journals as who paused a sweep or let it go on.
 const whoAsks = "the UI"
 
 func (s *sweepStore) Expand(ctx context.Context, spec space.Spec) (*space.Expansion, error) {
-	return space.ExpandOn(ctx, spec, s.machine)
+	x, err := space.ExpandHere(ctx, spec, s.machine, s.device.on(ctx))
+	if x != nil {
+		s.mu.Lock()
+		s.settled = x.Device
+		s.mu.Unlock()
+	}
+	return x, err
 }
 
 // historyAge is how old what earlier runs measured may get while a grid is edited.
@@ -79,7 +88,9 @@ func sweepInfo(in *sweeps.Info) screen.SweepInfo {
 
 func (s *sweepStore) Same(ctx context.Context, spec space.Spec) (screen.SweepInfo, bool, error) {
 	infos, errs := s.folder.List(ctx)
-	key := spec.Key()
+	s.mu.Lock()
+	key := spec.Settled(&space.Expansion{Device: s.settled}).Key()
+	s.mu.Unlock()
 	var over *sweeps.Info
 	for i := range slices.Backward(infos) {
 		in := &infos[i]
@@ -100,6 +111,7 @@ func (s *sweepStore) Same(ctx context.Context, spec space.Spec) (screen.SweepInf
 }
 
 func (s *sweepStore) Create(_ context.Context, f space.File, x *space.Expansion, o sweeps.Options) (id string, made bool, err error) {
+	f.Spec = f.Spec.Settled(x)
 	sweep, made, err := s.folder.SameOrCreate(f, x, o, os.Args)
 	if err != nil {
 		return "", false, err
@@ -115,6 +127,15 @@ func (s *sweepStore) Start(ctx context.Context, id string) error {
 	sweep, err := s.folder.Find(id)
 	if err != nil {
 		return err
+	}
+	st, err := sweep.Load(ctx)
+	if err != nil {
+		return err
+	}
+	if check := s.device.on(ctx); check != nil && !st.Held {
+		if err := space.CheckDevices(st.Base, st.Waiting(), check); err != nil {
+			return err
+		}
 	}
 	if err := sweep.Resume(whoAsks); err != nil {
 		return err
@@ -149,6 +170,7 @@ func (s *sweepStore) Grow(ctx context.Context, id string, f space.File, x *space
 		return 0, err
 	}
 	rest := x.Beyond(points(st), st.Pruned)
+	f.Spec = f.Spec.Settled(x)
 	return len(rest.Points), sweep.Grow(f, rest)
 }
 

@@ -41,6 +41,9 @@ type Options struct {
 	Prepare func(experiment.Experiment) (experiment.Experiment, runner.LaunchOptions, error)
 	// Machine describes the machines that an experiment would run on; nil: this one.
 	Machine func(experiment.Experiment) (planner.Machine, error)
+	// CheckDevice says what keeps so many ranks of this machine from a device, and what "auto" is for them; nil: nobody looks. It is
+	// called outside the UI's loop, and its answers are kept for a while.
+	CheckDevice func(ctx context.Context, device string, ranks int) (string, error)
 	// Start looks at what an experiment's weights start from; nil: nobody does.
 	Start func(experiment.Experiment) screen.Start
 	// Preflight starts a detached look at the machines that an experiment would run on and returns its run; nil: there is none.

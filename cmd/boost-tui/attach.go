@@ -40,7 +40,9 @@ Ctrl-C stops following; the run goes on.`,
 func (a *app) followChain(ctx context.Context, in runner.Info) (runner.Info, error) {
 	for {
 		bar := a.progress(in.ID, in.Run.Experiment.StepsToRun())
+		told := a.tellWaiting(ctx, in.Dir)
 		over, err := runner.Attach(ctx, in.Dir, bar.step)
+		told()
 		bar.clear()
 		if err != nil {
 			return in, err

@@ -141,7 +141,7 @@ func (p prepared) launchOptions() (runner.LaunchOptions, error) {
 func (p prepared) record(blas string) runner.LaunchOptions {
 	return runner.LaunchOptions{
 		Argv: os.Args, After: p.after, Resumed: p.resumed,
-		Predicted: &runner.Predicted{MemBytes: p.plan.Memory.Total, CommBytesPerStep: p.plan.MostBytes,
+		Predicted: &runner.Predicted{MemBytes: p.plan.Memory.Total, HostBytes: p.plan.Memory.Host, CommBytesPerStep: p.plan.MostBytes,
 			FLOPs: float64(p.plan.FLOPs), Parameters: p.plan.Parameters, MachineBytes: p.plan.MachineBytes},
 		Versions: runner.Versions{Program: thisVersion().String(), BLAS: blas}, GPUs: cardsOf(p.experiment),
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"regexp"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"boost-tui/experiment"
 	"boost-tui/internal/parallel"
 	"boost-tui/runner"
 	"boost-tui/tui/format"
@@ -192,6 +194,8 @@ func (a *app) printRuns(s *runner.Store, views []runView) error {
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	// Columns that most stores need not.
 	has := func(f func(v runView) bool) bool { return slices.ContainsFunc(views, f) }
+	// A device stands in the record of a run whose experiment could be read; that of most runs is the processor.
+	devices := has(func(v runView) bool { return v.Device != "" && v.Device != experiment.DeviceCPU })
 	swept := has(func(v runView) bool { return v.Sweep != nil })
 	owned := has(func(v runView) bool { return v.Owner != "" })
 	disk := has(func(v runView) bool { return v.Disk != nil })
@@ -200,7 +204,7 @@ func (a *app) printRuns(s *runner.Store, views []runView) error {
 	for _, c := range []struct {
 		is    bool
 		title string
-	}{{swept, "SWEEP"}, {owned, "OWNER"}, {disk, "DISK\tCHECKPOINTS"}, {deleted, "DELETED"}} {
+	}{{devices, "DEVICE"}, {swept, "SWEEP"}, {owned, "OWNER"}, {disk, "DISK\tCHECKPOINTS"}, {deleted, "DELETED"}} {
 		if c.is {
 			head += "\t" + c.title
 		}
@@ -209,6 +213,9 @@ func (a *app) printRuns(s *runner.Store, views []runView) error {
 	now := time.Now()
 	for _, v := range views {
 		fmt.Fprint(w, v.row(now))
+		if devices {
+			fmt.Fprintf(w, "\t%s", cmp.Or(runner.Clean(v.Device), "-"))
+		}
 		if swept {
 			fmt.Fprintf(w, "\t%s", lastPart(v.Sweep))
 		}
@@ -248,11 +255,14 @@ func (v runView) row(now time.Time) string {
 // slurmJob is how the cause of a run that waits for Slurm begins.
 var slurmJob = regexp.MustCompile(`^(to be started again: )?Slurm job \d+:? `)
 
-// why is in short what a run waits for; empty: for nothing, or nobody knows.
+// why is in short what a run waits for, or that nobody looks after it; empty: for nothing, or nobody knows.
 func (v runView) why() string {
 	if v.ComesBack != "" {
 		what, _, _ := strings.Cut(v.ComesBack, ":")
 		return what
+	}
+	if v.State == string(runner.Running) {
+		return v.Cause
 	}
 	if v.State != string(runner.Pending) {
 		return ""

@@ -133,9 +133,10 @@ type runView struct {
 	DP      int              `json:"dp,omitempty"`
 	Zero    int              `json:"zero,omitempty"`
 	SP      bool             `json:"sp,omitempty"`
-	Step    *int64           `json:"step,omitempty"`  // last step that the rollup knows
-	Steps   int              `json:"steps,omitempty"` // of the schedule
-	Loss    *float64         `json:"loss,omitempty"`  // at that step
+	Device  string           `json:"device,omitempty"` // that it computes on
+	Step    *int64           `json:"step,omitempty"`   // last step that the rollup knows
+	Steps   int              `json:"steps,omitempty"`  // of the schedule
+	Loss    *float64         `json:"loss,omitempty"`   // at that step
 	Created time.Time        `json:"created"`
 	Ended   *time.Time       `json:"ended,omitempty"`
 	Took    *float64         `json:"took_s,omitempty"` // of one that is over
@@ -160,7 +161,7 @@ func viewOf(in runner.Info) runView {
 	e := in.Run.Experiment
 	v := runView{
 		ID: in.ID, Name: in.Run.Name, State: string(in.State), Cause: in.Cause, Size: e.Model.Size, Variant: string(e.Model.Variant),
-		Scheme: string(e.Parallel.Scheme), TP: e.Parallel.TP, Steps: e.Train.Steps, Created: in.Run.Created,
+		Scheme: string(e.Parallel.Scheme), TP: e.Parallel.TP, Device: e.Step.Device, Steps: e.Train.Steps, Created: in.Run.Created,
 		Tags: append([]string{}, in.Tags...), Note: in.Note, Sweep: in.Run.Sweep, Dir: in.Dir, Archived: in.Archived, Restart: in.Run.Restart,
 	}
 	v.shared(e.Parallel)

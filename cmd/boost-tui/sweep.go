@@ -99,6 +99,9 @@ func (a *app) startSweep(ctx context.Context, file space.File, x *space.Expansio
 	if err != nil {
 		return err
 	}
+	if err := a.compileFor(ctx, x.Base, x.Points); err != nil {
+		return err
+	}
 	sw, err := a.createOrFind(ctx, s, file, x, q, o)
 	if err != nil {
 		return a.noSweep(ctx, err)
@@ -126,7 +129,7 @@ func (a *app) createOrFind(ctx context.Context, s *runner.Store, file space.File
 	}
 	if !made {
 		a.note("sweep %s goes on; --new makes another of the same space", sw.ID)
-		return sw, resume(ctx, sw, over)
+		return sw, a.resume(ctx, sw, over)
 	}
 	a.note("sweep %s in %s: %s", sw.ID, sw.Dir, summary(x))
 	return sw, nil

@@ -10,17 +10,18 @@ import (
 	"boost-tui/sweeps/space"
 )
 
-// expand spells the space out, on the machines of its points, and opens what its points read. What is wrong with it is the user's input.
+// expand spells the space out, on the machines of its points, settles what they compute on, and opens what they read. What is
+// wrong with it is the user's input.
 func (a *app) expand(ctx context.Context, s *space.Spec) (*space.Expansion, error) {
 	if err := a.checks().absoluteSpace(s); err != nil {
 		return nil, usage(err)
 	}
 	var unknown error // of a machine whose description cannot be read
-	x, err := space.ExpandOn(ctx, *s, func(e experiment.Experiment) planner.Machine {
+	x, err := space.ExpandHere(ctx, *s, func(e experiment.Experiment) planner.Machine {
 		m, err := machineOf(e, "")
 		unknown = errors.Join(unknown, err)
 		return m
-	})
+	}, deviceCheck(ctx))
 	if unknown != nil {
 		return nil, usage(unknown)
 	}
@@ -30,6 +31,10 @@ func (a *app) expand(ctx context.Context, s *space.Spec) (*space.Expansion, erro
 	}
 	if err != nil {
 		return nil, err
+	}
+	if x.Device != "" {
+		*s = s.Settled(x)
+		a.note("device auto is %s here", x.Device)
 	}
 	return x, usage(a.checks().readings(ctx, x))
 }

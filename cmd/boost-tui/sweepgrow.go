@@ -24,7 +24,7 @@ func newSweepResume(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := resume(cmd.Context(), sw, q.over); err != nil {
+			if err := a.resume(cmd.Context(), sw, q.over); err != nil {
 				return err
 			}
 			if detach {
@@ -39,10 +39,14 @@ func newSweepResume(a *app) *cobra.Command {
 	return cmd
 }
 
-// resume lifts whatever holds a sweep back, and puts what is said of its queue over its options.
-func resume(ctx context.Context, sw *sweeps.Sweep, over func(sweeps.Options) sweeps.Options) error {
+// resume lifts whatever holds a sweep back, and puts what is said of its queue over its options. What its points compute on must
+// be there before.
+func (a *app) resume(ctx context.Context, sw *sweeps.Sweep, over func(sweeps.Options) sweeps.Options) error {
 	st, err := sw.Load(ctx)
 	if err != nil {
+		return err
+	}
+	if err := a.readyDevices(ctx, st); err != nil {
 		return err
 	}
 	if err := sw.SetOptions(over(st.Options)); err != nil {

@@ -37,5 +37,6 @@ func (a *app) openUI(ctx context.Context, f uiFlags) error {
 		Preflight: func(ctx context.Context, e experiment.Experiment) (string, error) {
 			return a.launchPreflight(ctx, s, e)
 		},
-		Start: a.start, ReadOnly: f.readOnly, Theme: f.theme, ASCII: f.ascii, NoMouse: f.noMouse})
+		CheckDevice: deviceHere,
+		Start:       a.start, ReadOnly: f.readOnly, Theme: f.theme, ASCII: f.ascii, NoMouse: f.noMouse})
 }

@@ -16,7 +16,7 @@ const (
 	waitingAgain = time.Minute
 )
 
-// tellWaiting says what a run waits for until it waits no more. The function that it gives ends that.
+// tellWaiting says what a run waits for, and later that nobody looks after it, until it is over. The function that it gives ends that.
 func (a *app) tellWaiting(ctx context.Context, dir string) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
@@ -32,13 +32,16 @@ func (a *app) tellWaiting(ctx context.Context, dir string) (stop func()) {
 			case <-tick.C:
 			}
 			in, err := runner.Read(dir)
-			if err != nil || in.State != runner.Pending {
+			if err != nil || in.State.Over() {
 				return
 			}
-			if in.Job(time.Now()) == nil {
+			if in.State == runner.Pending && in.Job(time.Now()) == nil {
 				continue // what a run of this machine waits for was said at once
 			}
 			what, _, _ := strings.Cut(in.Cause, ";")
+			if in.Cause == "" {
+				said = ""
+			}
 			if in.Cause != "" && (what != said || time.Since(when) > waitingAgain) {
 				said, when = what, time.Now()
 				a.note("%s", in.Cause)

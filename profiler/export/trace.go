@@ -2,11 +2,14 @@ package export
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
+	"strings"
 
 	"boost-tui/experiment"
 	"boost-tui/kernels"
@@ -92,7 +95,7 @@ func writeTrace(ctx context.Context, w io.Writer, runs []*run) error {
 	for _, r := range runs {
 		world = max(world, len(r.ranks))
 	}
-	head, err := json.Marshal(map[string]any{"backend": "nccl", "rank": 0, "world_size": max(1, world)})
+	head, err := json.Marshal(map[string]any{"backend": backends(runs), "rank": 0, "world_size": max(1, world)})
 	if err != nil {
 		return err
 	}
@@ -106,6 +109,25 @@ func writeTrace(ctx context.Context, w io.Writer, runs []*run) error {
 	}
 	fmt.Fprintf(t.w, "\n],\"baseTimeNanoseconds\":%d}\n", t.base)
 	return t.w.Flush()
+}
+
+// backends names what carried the messages of the runs, each once: NCCL on GPUs and nowhere else. Names of single messages begin with
+// nccl whatever carried them, for readers sort by that.
+func backends(runs []*run) string {
+	var names []string
+	for _, r := range runs {
+		name := "boost-tui " + cmp.Or(r.Plan.Device, experiment.DeviceCPU)
+		switch r.Plan.Device {
+		case experiment.DeviceCUDA:
+			name = "nccl"
+		case experiment.DeviceEmu:
+			name = "emulated nccl"
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 func (t *tracer) run(ctx context.Context, r *run) error {

@@ -77,6 +77,7 @@ type Expansion struct {
 	Removed  []Removed             // what each constraint left out
 	Shapes   int                   // distinct shapes that a step was recorded for
 	Notes    []string
+	Device   string // what a device that the space leaves open was settled to (ExpandHere); empty: nothing was
 	// Links are points that were planned before and have a twin only since this expansion (Beyond).
 	Links []Link
 }

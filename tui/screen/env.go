@@ -66,6 +66,9 @@ type Env struct {
 	Machine func(experiment.Experiment) planner.Machine
 	// CheckPlace says why no run can be started at a place; it reads files. nil: nobody looks.
 	CheckPlace func(experiment.Where) error
+	// CheckDevice says what keeps so many ranks of this machine from a device, and what "auto" is for them. It may take seconds, and
+	// remembers its answers for a while; nil: nobody looks.
+	CheckDevice func(ctx context.Context, device string, ranks int) (string, error)
 	// Hosts are the machines that a value of the key hosts names; it reads a file of hosts. nil: lists alone are understood.
 	Hosts func(value string) ([]string, error)
 	// Partitions lists Slurm's, as far as it says; it may wait for that. nil: nobody asks.

@@ -40,7 +40,7 @@ func (m *Model) replan() tea.Cmd {
 
 // readPlans plans the draft and, beside it, the three schemes.
 func (m *Model) readPlans() tea.Cmd {
-	cmds := []tea.Cmd{m.readPlace(), m.readStart(), m.readPlan(-1, m.draft.set)}
+	cmds := []tea.Cmd{m.readDevices(), m.readPlace(), m.readStart(), m.readPlan(-1, m.draft.set)}
 	for i, e := range m.draft.three() {
 		cmds = append(cmds, m.readPlan(i, e))
 	}
@@ -49,9 +49,10 @@ func (m *Model) readPlans() tea.Cmd {
 
 func (m *Model) readPlan(at int, e experiment.Experiment) tea.Cmd {
 	gen, ask, largest := m.debounce.Gen(), m.env.Plan, m.env.LargestMicroBatch
+	resolved, err := m.draft.resolve(e)
 	return func() tea.Msg {
 		out := planned{gen: gen, at: at}
-		resolved, err := e.Resolve()
+		err := err
 		if err == nil && ask == nil {
 			err = errors.New("no planner")
 		}
@@ -94,10 +95,16 @@ func (m *Model) askLaunch() tea.Cmd {
 	if m.draft.start.asked {
 		return msg.Send(msg.Toast{Level: msg.Warn, Text: "what it goes on from is still being looked at"})
 	}
+	if m.waits() {
+		return msg.Send(msg.Toast{Level: msg.Warn, Text: "what it computes on is still being looked at"})
+	}
 	e := m.draft.resolved
 	lines := []string{describe(e), format.Many(e.Train.Steps, "step") + ", " + placeText(e, m.draft.named, m.env.Host), "", "It goes on when the UI or the terminal is closed."}
 	if text := restartText(e.Where); text != "" {
 		lines = append(lines, text)
+	}
+	if e.Step.Device == experiment.DeviceEmu {
+		lines = append(lines, "", "! "+emulatedNote)
 	}
 	if advice := m.stepsAdvice(e); advice != "" {
 		lines = append(lines, "", "! "+advice)
@@ -130,6 +137,9 @@ func describe(e experiment.Experiment) string {
 	s := fmt.Sprintf("%s %s, %s, %s", e.Model.Size, e.Model.Variant, e.Parallel.Scheme, e.Parallel.Degrees())
 	if e.Model.Rank > 0 {
 		s += fmt.Sprintf(", rank %d", e.Model.Rank)
+	}
+	if e.Step.Device == experiment.DeviceCUDA {
+		s += ", " + e.Step.Device
 	}
 	if words := e.EmulatedWords(); words != "" {
 		s += ", " + words

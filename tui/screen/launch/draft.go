@@ -26,7 +26,8 @@ type draft struct {
 	partitions []slurm.Partition      // that Slurm says there are
 	named      named                  // machines, by its key hosts
 	start      start
-	note       string // what the last change did beside what was asked; "" nothing
+	devices    devices // of this machine
+	note       string  // what the last change did beside what was asked; "" nothing
 }
 
 // mainKeys are the form's fields unless all are asked for, in order.
@@ -46,16 +47,12 @@ func newDraft(e experiment.Experiment) draft {
 
 // settle works out what follows from set.
 func (d *draft) settle() {
-	resolved, err := d.set.Resolve()
+	resolved, err := d.resolve(d.set)
 	if err != nil {
 		d.resolved, d.faults = d.set, []experiment.Violation{{Key: "size", Value: d.set.Model.Size, Rule: "size is known", Reason: err.Error()}}
 		return
 	}
-	validate := resolved.Validate
-	if d.quick {
-		validate = resolved.Broken
-	}
-	d.resolved, d.faults = resolved, append(validate(d.machine), placeFaults(resolved, d.named)...)
+	d.resolved, d.faults = resolved, append(d.broken(resolved), placeFaults(resolved, d.named)...)
 	d.faults = append(d.faults, d.unknownPartition(resolved.Where)...)
 	if len(d.place) > 0 && d.place[0].Value == resolved.Where.Where && len(d.obstacles()) == 0 {
 		d.faults = append(d.faults, d.place...)
@@ -63,6 +60,38 @@ func (d *draft) settle() {
 	if d.start.fault != nil && len(d.obstacles()) == 0 {
 		d.faults = append(d.faults, *d.start.fault)
 	}
+}
+
+// broken are the rules that a resolved experiment breaks on its machine, what its device lacks there among them.
+func (d *draft) broken(e experiment.Experiment) []experiment.Violation {
+	validate := e.Validate
+	if d.quick {
+		validate = e.Broken
+	}
+	machine := d.machine
+	machine.GPUs.None = machine.GPUs.None && len(d.devices.known) == 0 // which say more than that there is no GPU
+	out := validate(machine)
+	if lack := d.devices.lack(e); lack != nil && experiment.Invalid(out) == nil {
+		out = append(out, *lack)
+	}
+	return out
+}
+
+// resolve makes an experiment explicit, on the device that it has here.
+func (d *draft) resolve(e experiment.Experiment) (experiment.Experiment, error) {
+	resolved, err := e.Resolve()
+	if err != nil || !isOpen(e) {
+		return resolved, err
+	}
+	open := e
+	open.Parallel = resolved.Parallel // which says how many ranks there are
+	e.Step.Device = d.settled(open).Step.Device
+	return e.Resolve()
+}
+
+// obstaclesBut are the obstacles that another rule than the named makes.
+func (d *draft) obstaclesBut(rule string) []experiment.Violation {
+	return slices.DeleteFunc(d.obstacles(), func(v experiment.Violation) bool { return v.Rule == rule })
 }
 
 // obstacles are the broken rules that are no warnings.

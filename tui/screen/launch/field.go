@@ -16,6 +16,9 @@ func (d *draft) field(k experiment.Key) form.Field {
 	if text := d.partitionNote(); k.Name == "partition" && text != "" {
 		f.Note = text
 	}
+	if text := d.deviceNote(); k.Name == "device" && text != "" {
+		f.Note = text
+	}
 	if k.Open && d.set.Get(k.Name) == "" {
 		f.Note = "(" + k.Default + ")"
 	}

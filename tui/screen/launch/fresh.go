@@ -15,9 +15,10 @@ const freshDeadline = 2 * time.Second
 
 // refreshed is the store as it was when a launch was asked for.
 type refreshed struct {
-	infos []runner.Info
-	known bool // false: reading took too long or failed
-	then  func(*Model) tea.Cmd
+	infos   []runner.Info
+	known   bool         // false: reading took too long or failed
+	devices devicesKnown // that were not known yet
+	then    func(*Model) tea.Cmd
 }
 
 func (m *Model) freshLaunch() tea.Cmd { return m.fresh((*Model).askLaunch) }
@@ -25,7 +26,8 @@ func (m *Model) freshLaunch() tea.Cmd { return m.fresh((*Model).askLaunch) }
 func (m *Model) freshThree() tea.Cmd { return m.fresh((*Model).askThree) }
 
 // fresh reads the store anew before then asks: a run that another program started a moment ago must be warned of, and
-// the UI looks at an idle store every few seconds only. While it reads it takes no other launch.
+// the UI looks at an idle store every few seconds only. What the draft would compute on is asked for, where that is not known yet.
+// While it reads it takes no other launch.
 func (m *Model) fresh(then func(*Model) tea.Cmd) tea.Cmd {
 	if m.asking {
 		return nil
@@ -34,12 +36,19 @@ func (m *Model) fresh(then func(*Model) tea.Cmd) tea.Cmd {
 		return then(m)
 	}
 	m.asking = true
-	store := m.env.Store
+	store, look := m.env.Store, m.lookAtDevices()
+	if !m.waits() {
+		look = nil
+	}
 	return func() tea.Msg {
+		var devices devicesKnown
+		if look != nil {
+			devices = look()
+		}
 		ctx, cancel := context.WithTimeout(context.Background(), freshDeadline)
 		defer cancel()
 		infos, _ := store.List(ctx)
-		return refreshed{infos, ctx.Err() == nil, then}
+		return refreshed{infos, ctx.Err() == nil, devices, then}
 	}
 }
 
@@ -49,5 +58,9 @@ func (m *Model) ask(in refreshed) tea.Cmd {
 	if in.known {
 		m.infos = in.infos
 	}
-	return in.then(m)
+	if in.devices.known == nil {
+		return in.then(m)
+	}
+	replan := m.takeDevices(in.devices)
+	return tea.Batch(replan, in.then(m))
 }

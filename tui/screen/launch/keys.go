@@ -71,9 +71,9 @@ func (m *Model) reset() tea.Cmd { return m.set(m.form.Focus(), "") }
 
 func (m *Model) resetAll() tea.Cmd {
 	all := m.draft.all
-	machine := m.draft.machine
+	machine, devices := m.draft.machine, m.draft.devices
 	m.draft = New().draft
-	m.draft.all, m.draft.machine = all, machine
+	m.draft.all, m.draft.machine, m.draft.devices = all, machine, devices
 	return m.changed()
 }
 

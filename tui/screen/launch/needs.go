@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"boost-tui/experiment"
 	"boost-tui/planner"
 	"boost-tui/tui/chart"
 	"boost-tui/tui/format"
@@ -144,6 +145,8 @@ func (m *Model) checkLines() []string {
 		out = append(out, sign+v.String())
 	}
 	switch {
+	case m.waits() && len(m.draft.obstacles()) == 0:
+		out = append(out, "  what it computes on is being looked at")
 	case m.draft.start.asked:
 		out = append(out, "  what it goes on from is being looked at")
 	case len(m.draft.obstacles()) == 0:
@@ -162,6 +165,9 @@ func (m *Model) checkLines() []string {
 			out = append(out, fmt.Sprintf("+ needs %s of %s", format.Bytes(p.NeedBytes), format.Bytes(p.MachineBytes)))
 		}
 	}
+	if m.draft.resolved.Step.Device == experiment.DeviceEmu {
+		out = append(out, "! device emulated is "+emulatedNote)
+	}
 	if advice := m.stepsAdvice(m.draft.resolved); advice != "" {
 		out = append(out, "! "+advice)
 	}
@@ -176,19 +182,26 @@ func (m *Model) checkLines() []string {
 	return cleanAll(out)
 }
 
-func (m *Model) paintChecks(t theme.Theme) []string {
-	lines := m.checkLines()
-	for i, line := range lines {
+// paintChecks are the check lines of w cells; what stands in the way is said in full.
+func (m *Model) paintChecks(t theme.Theme, w int) []string {
+	var lines []string
+	for _, line := range m.checkLines() {
 		rest := line[2:]
 		switch line[0] {
 		case 'x':
-			lines[i] = t.Bad.Paint(t.Glyphs.Cross + " " + rest)
+			for i, part := range wrap(rest, w-2) {
+				sign := t.Glyphs.Cross
+				if i > 0 {
+					sign = " "
+				}
+				lines = append(lines, t.Bad.Paint(sign+" "+part))
+			}
 		case '!':
-			lines[i] = t.Warn.Paint(t.Glyphs.Warn + " " + rest)
+			lines = append(lines, t.Warn.Paint(t.Glyphs.Warn+" "+rest))
 		case '+':
-			lines[i] = t.Good.Paint(t.Glyphs.Check) + " " + rest
+			lines = append(lines, t.Good.Paint(t.Glyphs.Check)+" "+rest)
 		default:
-			lines[i] = t.Dim.Paint("  " + rest)
+			lines = append(lines, t.Dim.Paint("  "+rest))
 		}
 	}
 	return lines

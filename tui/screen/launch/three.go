@@ -30,13 +30,16 @@ func (m *Model) askThree() tea.Cmd {
 	if starts(m.draft.set) {
 		return msg.Send(msg.Toast{Level: msg.Bad, Text: "the three schemes are different models: they cannot start from the same weights; L launches this one"})
 	}
+	if m.waits() {
+		return msg.Send(msg.Toast{Level: msg.Warn, Text: "what they compute on is still being looked at"})
+	}
 	var runs []experiment.Experiment
 	tag := threeTag(m.env.Now())
 	lines := []string{}
 	for _, e := range m.draft.three() {
-		resolved, err := e.Resolve()
+		resolved, err := m.draft.resolve(e)
 		if err == nil {
-			err = experiment.Invalid(resolved.Validate(m.draft.machine))
+			err = experiment.Invalid(m.draft.broken(resolved))
 		}
 		if err != nil {
 			return msg.Send(msg.Toast{Level: msg.Bad, Text: fmt.Sprintf("%s cannot run: %v", e.Parallel.Scheme, err)})

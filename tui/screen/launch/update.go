@@ -46,6 +46,8 @@ func (m *Model) Update(in tea.Msg) (tea.Cmd, bool) {
 		m.takeMachine(in)
 	case started:
 		return m.takeStart(in), false
+	case devicesKnown:
+		return m.takeDevices(in), false
 	case placeChecked:
 		m.takePlace(in)
 	case partitionsHeard:

@@ -53,7 +53,7 @@ func (m *Model) commandPane(t theme.Theme, r layout.Rect) string {
 		lines[i] = t.Accent.Paint(lines[i])
 	}
 	lines = append(lines, "")
-	lines = append(lines, m.paintChecks(t)...)
+	lines = append(lines, m.paintChecks(t, w)...)
 	return panel.Panel{Title: "Command preview (exactly what L runs)"}.View(t, fitLines(lines, h), r.W, r.H)
 }
 

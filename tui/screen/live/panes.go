@@ -31,7 +31,7 @@ func (m *Model) failure(w int) (out []string) {
 	}
 	if m.run.Cause != "" && m.run.State != runner.Finished {
 		g := t.Glyphs
-		sign := map[runner.State]string{runner.Pending: g.Pending, runner.Failed: g.Failed, runner.Cancelled: g.Cancelled, runner.Lost: g.Lost}[m.run.State]
+		sign := map[runner.State]string{runner.Pending: g.Pending, runner.Running: g.Warn, runner.Failed: g.Failed, runner.Cancelled: g.Cancelled, runner.Lost: g.Lost}[m.run.State]
 		style := t.Bad
 		if m.run.State == runner.Pending { // nothing is wrong: it waits for its turn
 			style = t.Dim

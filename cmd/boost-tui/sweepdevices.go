@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"boost-tui/experiment"
+	"boost-tui/kernels/cuda"
+	"boost-tui/sweeps"
+	"boost-tui/sweeps/space"
+	"boost-tui/trainer/devices"
+)
+
+// deviceHere says what keeps so many ranks of this machine from a device, and what "auto" is for them. What is missing is wrong input.
+func deviceHere(ctx context.Context, kind string, ranks int) (string, error) {
+	device, err := devices.CheckRun(kind, ranks)
+	if err == nil && device == experiment.DeviceEmu {
+		if _, there := cuda.Compiled(); !there {
+			if _, err = cuda.Compiler(ctx); err != nil {
+				err = fmt.Errorf("device %s cannot be had here: %w", device, err)
+			}
+		}
+	}
+	return device, usage(err)
+}
+
+// deviceCheck is deviceHere for what asks about many points.
+func deviceCheck(ctx context.Context) space.DeviceCheck {
+	return func(kind string, ranks int) (string, error) { return deviceHere(ctx, kind, ranks) }
+}
+
+// readyDevices sees to the devices of the points that a sweep has yet to run, before any of them is: all that is missing is one
+// error, and the emulated device is compiled. Where another program looks after the sweep, that is its business.
+func (a *app) readyDevices(ctx context.Context, st *sweeps.State) error {
+	if st.Held {
+		return nil
+	}
+	points := st.Waiting()
+	if err := space.CheckDevices(st.Base, points, deviceCheck(ctx)); err != nil {
+		return usage(fmt.Errorf("sweep %s cannot go on here: %w", st.ID, err))
+	}
+	return a.compileFor(ctx, st.Base, points)
+}
+
+// compileFor makes the emulated device where points want it, so that it is this command that takes the time and says so.
+func (a *app) compileFor(ctx context.Context, base experiment.Experiment, points []space.Point) error {
+	for _, p := range points {
+		e, err := p.Experiment(base)
+		if err != nil {
+			return err
+		}
+		if e.Step.Device == experiment.DeviceEmu && onThisMachine(e) {
+			return compile(ctx, e, a.note)
+		}
+	}
+	return nil
+}
