@@ -15,7 +15,7 @@ import (
 func deviceHere(ctx context.Context, kind string, ranks int) (string, error) {
 	device, err := devices.CheckRun(kind, ranks)
 	if err == nil && device == experiment.DeviceEmu {
-		if _, there := cuda.Compiled(); !there {
+		if _, absent := cuda.Compiled(); absent != nil {
 			if _, err = cuda.Compiler(ctx); err != nil {
 				err = fmt.Errorf("device %s cannot be had here: %w", device, err)
 			}
