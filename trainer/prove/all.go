@@ -23,36 +23,58 @@ type AllOptions struct {
 	Python  string // that may have PyTorch and wheels of NVIDIA's
 	Device  string
 	Tiny    bool
-	Out     string          // path of the report
+	Out     string          // path of the report; nothing may be there
 	Only    []string        // parts; empty: all
 	Version json.RawMessage // of the program
 	Machine Machine
 	Limit   time.Duration // 0: TotalLimit
-	Say     func(format string, args ...any)
+	// Lacks prepares the device and says what it lacks here; nil: nothing. It is asked once, when there is a report to say so in.
+	Lacks func(context.Context) []Lack
+	Say   func(format string, args ...any)
 }
 
 // proof is All at work.
 type proof struct {
 	AllOptions
-	work     string            // folder of its own, removed at the end
+	out      reportFile
+	work     *work             // folder of its own, removed at the end
+	lacks    []Lack            // of the device
 	findings map[string]string // of doctor: what, and its value
 	report   Report
 	begun    time.Time
+	first    time.Time // when the first part began
 }
 
-// All runs every part. The report is whole on disk after each, also when the context ends: that is no error. What did not hold or
-// went wrong stands in it, and in the error.
+// All runs every part. The report is there before the first of them, and whole on disk after each. What did not hold or went wrong
+// stands in it, and in the error; so does that the context ended, and what a device lacks that cannot be had (ErrLacks). The one
+// error without a report is ErrOut.
 func All(ctx context.Context, o AllOptions) (_ Report, err error) {
 	if o.Limit <= 0 {
 		o.Limit = TotalLimit
 	}
-	p := &proof{AllOptions: o, begun: time.Now(), findings: map[string]string{}}
-	if p.work, err = os.MkdirTemp("", "boost-tui-prove-"); err != nil {
-		return Report{}, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(p.work)) }()
+	p := &proof{AllOptions: o, out: reportFile{path: o.Out}, begun: time.Now(), findings: map[string]string{}}
 	p.report = Report{Schema: Schema, Device: o.Device, Tiny: o.Tiny, Begun: p.begun.UTC().Truncate(time.Second), Limit: o.Limit.Seconds(),
 		Program: o.Version, Machine: o.Machine, Parts: []Part{}}
+	if err := freeName(o.Out); err != nil {
+		return p.report, err
+	}
+	if err := p.write(); err != nil {
+		return p.report, fmt.Errorf("%w: %w", ErrOut, err)
+	}
+	if p.work, err = newWork(os.TempDir()); err != nil {
+		return p.report, err
+	}
+	defer func() { err = errors.Join(err, p.work.remove()) }()
+	if o.Lacks != nil {
+		p.lacks = o.Lacks(ctx)
+	}
+	p.first = time.Now()
+	err = p.parts(ctx)
+	return p.report, err
+}
+
+// parts goes through them.
+func (p *proof) parts(ctx context.Context) error {
 	var bad []string
 	for _, s := range plan() {
 		if ctx.Err() != nil {
@@ -64,26 +86,32 @@ func All(ctx context.Context, o AllOptions) (_ Report, err error) {
 		}
 		p.report.Parts = append(p.report.Parts, done)
 		if err := p.write(); err != nil {
-			return p.report, err
+			return err
 		}
 		if done.State == StateFailed {
 			bad = append(bad, s.name)
 		}
-		o.Say("%-24s %-9s %6.1f s  %s", s.name, done.State, done.Seconds, done.Reason)
+		if done.State != StateLeftOut || len(p.lacks) == 0 { // the error says once what is missing for all of them
+			p.Say("%-24s %-9s %6.1f s  %s", s.name, done.State, done.Seconds, done.Reason)
+		}
 	}
 	p.report.Complete = ctx.Err() == nil
 	if err := p.write(); err != nil {
-		return p.report, err
+		return err
 	}
+	if !p.report.Complete {
+		return fmt.Errorf("broken off after %d of %d parts", len(p.report.Parts), len(plan()))
+	}
+	err := p.lackError()
 	if len(bad) > 0 {
-		return p.report, fmt.Errorf("these parts failed: %s", strings.Join(bad, ", "))
+		err = errors.Join(err, fmt.Errorf("these parts failed: %s", strings.Join(bad, ", ")))
 	}
-	return p.report, nil
+	return err
 }
 
 // run is one part, whatever becomes of it.
 func (p *proof) run(ctx context.Context, s part) Part {
-	budget := min(s.budget, p.Limit-time.Since(p.begun))
+	budget := min(s.budget, p.Limit-time.Since(p.first))
 	done := Part{Name: s.name, State: StateLeftOut, Budget: s.budget.Seconds()}
 	if len(p.Only) > 0 && !slices.Contains(p.Only, s.name) {
 		done.Reason = "not asked for"
@@ -94,8 +122,8 @@ func (p *proof) run(ctx context.Context, s part) Part {
 		return done
 	}
 	argv, env, leftOut := s.command(p)
-	if leftOut != "" {
-		done.Reason = leftOut
+	if lacks := p.missing(s.needs); leftOut != "" || len(lacks) > 0 {
+		done.Reason = strings.TrimSuffix(strings.Join(append(lacks, leftOut), "; "), "; ")
 		return done
 	}
 	began := time.Now()
@@ -124,7 +152,7 @@ func (p *proof) child(ctx context.Context, s part, budget time.Duration, argv, e
 	limited, stop := context.WithTimeout(ctx, budget)
 	defer stop()
 	cmd := exec.CommandContext(limited, argv[0], argv[1:]...)
-	cmd.Env = append(os.Environ(), env...)
+	cmd.Env = append(append(os.Environ(), "BOOST_RUNS="+filepath.Join(p.work.dir, "runs")), env...)
 	out, said := &tool.Output{Limit: mostResult}, &tail{limit: mostSaid}
 	cmd.Stdout, cmd.Stderr = out, said
 	if s.tool {
@@ -169,20 +197,6 @@ func (p *proof) look(doctor json.RawMessage) {
 	for _, f := range d.CUDA.Findings {
 		p.findings[f.What] = f.Value
 	}
-}
-
-// write puts the report where it belongs, whole.
-func (p *proof) write() error {
-	p.report.Seconds = time.Since(p.begun).Seconds()
-	data, err := json.MarshalIndent(p.report, "", " ")
-	if err != nil {
-		return fmt.Errorf("write the report: %w", err)
-	}
-	aside := p.Out + ".tmp"
-	if err := os.WriteFile(aside, append(data, '\n'), 0o644); err != nil {
-		return fmt.Errorf("write the report: %w", err)
-	}
-	return os.Rename(aside, p.Out)
 }
 
 // tail keeps the end of what is written to it.

@@ -38,7 +38,8 @@ type part struct {
 	// command is what to run, with more of the environment; or why the part is left out here.
 	command func(*proof) (argv, env []string, leftOut string)
 	// tool: what it prints is text and not JSON.
-	tool bool
+	tool  bool
+	needs need
 }
 
 // Parts are the names of all parts of a report, in their order.
@@ -52,7 +53,7 @@ func Parts() (names []string) {
 // plan is the parts in the order of how much is to be learnt from them: what is right, then how fast, then what takes long.
 func plan() []part {
 	list := []part{
-		{name: PartVersions, budget: 15 * time.Second, command: func(p *proof) ([]string, []string, string) {
+		{name: PartVersions, budget: 15 * time.Second, needs: needsNothing, command: func(p *proof) ([]string, []string, string) {
 			return []string{p.Program, "doctor", "--json"}, nil, ""
 		}},
 		own(PartGoldenFP32, 40), own(PartGoldenBF16, 50), own(PartAgainstCPU, 25),
@@ -60,12 +61,12 @@ func plan() []part {
 	for _, s := range stepParts[:4] {
 		list = append(list, own(s.name, 25))
 	}
-	list = append(list, own(PartProducts, 40), own(PartAttention, 15), part{name: PartTorch, budget: 30 * time.Second, command: torch}, own(PartElements, 20))
+	list = append(list, own(PartProducts, 40), own(PartAttention, 15), part{name: PartTorch, budget: 30 * time.Second, needs: needsGPU, command: torch}, own(PartElements, 20))
 	for _, s := range stepParts[4:] {
 		list = append(list, own(s.name, 25))
 	}
 	return append(list, part{name: PartTwoRanks, budget: time.Minute, command: twoRanks},
-		part{name: PartKernels, budget: 30 * time.Second, command: kernelTests, tool: true},
+		part{name: PartKernels, budget: 30 * time.Second, needs: needsGPU, command: kernelTests, tool: true},
 		part{name: PartMemcheck, budget: 40 * time.Second, command: sanitizer("memcheck"), tool: true},
 		part{name: PartRacecheck, budget: 40 * time.Second, command: sanitizer("racecheck"), tool: true})
 }
@@ -163,7 +164,7 @@ func there(path string) bool {
 const leastNCCL = "2.30"
 
 func twoRanks(p *proof) (argv, env []string, leftOut string) {
-	argv = []string{p.Program, "--runs", filepath.Join(p.work, "runs"), "run", "--device", p.Device, "--size", "tiny", "--variant", "cola",
+	argv = []string{p.Program, "run", "--device", p.Device, "--size", "tiny", "--variant", "cola",
 		"--scheme", "btp", "--tp", "2", "--steps", "5", "--warmup", "1", "--keep-last", "0", "--name", "two-ranks", "--json"}
 	if p.Tiny {
 		argv = append(argv, "--seq", "16", "--micro-batch", "1")
