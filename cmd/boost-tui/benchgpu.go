@@ -78,7 +78,7 @@ func (a *app) benchAll(ctx context.Context, f benchDevice) error {
 		o.Out = time.Now().UTC().Format("gpu-20060102-150405.json")
 	}
 	if o.Device == experiment.DeviceEmu || o.Tiny {
-		a.note("figures of this report say nothing about a GPU: device %s%s", o.Device, map[bool]string{true: ", tiny sizes"}[o.Tiny])
+		a.note("figures of this report: %s", prove.Figures(o.Device, o.Tiny))
 	}
 	var err error
 	if o.Program, err = os.Executable(); err != nil {

@@ -53,8 +53,8 @@ func All(ctx context.Context, o AllOptions) (_ Report, err error) {
 		o.Limit = TotalLimit
 	}
 	p := &proof{AllOptions: o, out: reportFile{path: o.Out}, begun: time.Now(), findings: map[string]string{}}
-	p.report = Report{Schema: Schema, Device: o.Device, Tiny: o.Tiny, Begun: p.begun.UTC().Truncate(time.Second), Limit: o.Limit.Seconds(),
-		Program: o.Version, Machine: o.Machine, Parts: []Part{}}
+	p.report = Report{Schema: Schema, Device: o.Device, Tiny: o.Tiny, Figures: Figures(o.Device, o.Tiny), Begun: p.begun.UTC().Truncate(time.Second),
+		Limit: o.Limit.Seconds(), Program: o.Version, Machine: o.Machine, Parts: []Part{}}
 	if err := freeName(o.Out); err != nil {
 		return p.report, err
 	}
@@ -129,6 +129,9 @@ func (p *proof) run(ctx context.Context, s part) Part {
 	began := time.Now()
 	done.Result, done.Reason = p.child(ctx, s, budget, argv, env)
 	done.Seconds = time.Since(began).Seconds()
+	if len(done.Result) > 0 {
+		done.Figures = figures(s.name, p.Device, p.Tiny)
+	}
 	done.State = StateOK
 	if done.Reason != "" {
 		done.State = StateFailed
