@@ -2,6 +2,7 @@ package prove
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -175,7 +176,7 @@ func (p *proof) child(ctx context.Context, s part, budget time.Duration, argv, e
 	case limited.Err() != nil:
 		reason = fmt.Sprintf("not done within %.0f s", budget.Seconds())
 	case err != nil:
-		reason = strings.TrimSpace(err.Error() + ": " + said.last(lastSaid))
+		reason = cmp.Or(causeIn(result), strings.TrimSpace(err.Error()+": "+said.last(lastSaid)))
 	case result == nil:
 		reason = "it printed no JSON"
 	}
@@ -185,6 +186,17 @@ func (p *proof) child(ctx context.Context, s part, budget time.Duration, argv, e
 		}
 	}
 	return result, reason
+}
+
+// causeIn is why a run did not end well, as its result says; what it says beside that is about its way there.
+func causeIn(result json.RawMessage) string {
+	var run struct {
+		Cause string `json:"cause"`
+	}
+	if json.Unmarshal(result, &run) != nil {
+		return "" // it may be no run's
+	}
+	return beginning(run.Cause, lastSaid)
 }
 
 // look keeps what doctor has found of libraries.
@@ -215,6 +227,12 @@ func (t *tail) Write(b []byte) (int, error) {
 		t.buf = append(t.buf[:0], t.buf[n:]...)
 	}
 	return len(b), nil
+}
+
+// beginning is at most n bytes of a text, from its beginning.
+func beginning(text string, n int) string {
+	text = strings.TrimSpace(text)
+	return strings.ToValidUTF8(text[:min(n, len(text))], "")
 }
 
 func (t *tail) last(n int) string {

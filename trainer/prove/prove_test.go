@@ -100,6 +100,32 @@ func TestNoTime(t *testing.T) {
 	}
 }
 
+// A run that fails says why in its result, and elsewhere that it began.
+func TestRunThatFails(t *testing.T) {
+	o := faulty(t)
+	o.Device, o.Only = "emulated", []string{PartTwoRanks}
+	const body = `#!/bin/sh
+echo 'run 1 in /x' >&2
+echo '{"state": "failed", "device": "emulated", "cause": "rank 1: no memory"}'
+exit 1
+`
+	if err := os.WriteFile(o.Program, []byte(body), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := All(t.Context(), o); err == nil {
+		t.Error("no error")
+	}
+	if p := second(read(t, o.Out))[PartTwoRanks]; p.Reason != "rank 1: no memory" || p.State != StateFailed || len(p.Result) == 0 {
+		t.Errorf("%+v", p)
+	}
+	for text, want := range map[string]string{"": "", "null": "", "[1]": "", `{"cause": 3}`: "", `{"cause": " a\n"}`: "a",
+		`{"cause": "` + strings.Repeat("ü", lastSaid) + `"}`: strings.Repeat("ü", lastSaid/2)} {
+		if got := causeIn(json.RawMessage(text)); got != want {
+			t.Errorf("%.40s: %q", text, got)
+		}
+	}
+}
+
 func second(_ Report, m map[string]Part) map[string]Part { return m }
 
 func TestBrokenOff(t *testing.T) {
