@@ -128,14 +128,10 @@ func (p *proof) run(ctx context.Context, s part) Part {
 		return done
 	}
 	began := time.Now()
-	done.Result, done.Reason = p.child(ctx, s, budget, argv, env)
+	done.State, done.Reason, done.Result = p.child(ctx, s, budget, argv, env)
 	done.Seconds = time.Since(began).Seconds()
 	if len(done.Result) > 0 {
 		done.Figures = figures(s.name, p.Device, p.Tiny)
-	}
-	done.State = StateOK
-	if done.Reason != "" {
-		done.State = StateFailed
 	}
 	if s.name == PartVersions {
 		p.look(done.Result)
@@ -151,8 +147,8 @@ const (
 	graceful   = 3 * time.Second
 )
 
-// child runs the process of a part and gives its result, and why it is not good.
-func (p *proof) child(ctx context.Context, s part, budget time.Duration, argv, env []string) (result json.RawMessage, reason string) {
+// child runs the process of a part and gives what became of it, why it is not good, and its result.
+func (p *proof) child(ctx context.Context, s part, budget time.Duration, argv, env []string) (state, reason string, result json.RawMessage) {
 	limited, stop := context.WithTimeout(ctx, budget)
 	defer stop()
 	cmd := exec.CommandContext(limited, argv[0], argv[1:]...)
@@ -175,6 +171,8 @@ func (p *proof) child(ctx context.Context, s part, budget time.Duration, argv, e
 		reason = "broken off"
 	case limited.Err() != nil:
 		reason = fmt.Sprintf("not done within %.0f s", budget.Seconds())
+	case s.name == PartTorch && cmd.ProcessState != nil && cmd.ProcessState.ExitCode() == leavesOut:
+		return StateLeftOut, cmp.Or(said.last(lastSaid), "it says that it cannot"), nil
 	case err != nil:
 		reason = cmp.Or(causeIn(result), strings.TrimSpace(err.Error()+": "+said.last(lastSaid)))
 	case result == nil:
@@ -185,7 +183,10 @@ func (p *proof) child(ctx context.Context, s part, budget time.Duration, argv, e
 			result, reason = nil, strings.TrimSpace(reason+" (its result is of another shape: "+bad.Error()+")")
 		}
 	}
-	return result, reason
+	if reason != "" {
+		return StateFailed, reason, result
+	}
+	return StateOK, "", result
 }
 
 // causeIn is why a run did not end well, as its result says; what it says beside that is about its way there.

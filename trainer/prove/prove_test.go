@@ -3,6 +3,7 @@ package prove
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -97,6 +98,22 @@ func TestNoTime(t *testing.T) {
 		if p.State != StateLeftOut || !strings.Contains(p.Reason, "no time is left") {
 			t.Errorf("%s: %+v", name, p)
 		}
+	}
+}
+
+// What has nothing to measure with is left out, and has not failed.
+func TestPartThatLeavesItselfOut(t *testing.T) {
+	o := faulty(t)
+	o.Only, o.Python = []string{PartTorch}, filepath.Join(o.Beside, "python")
+	body := "#!/bin/sh\necho 'it has no PyTorch' >&2\nexit 77\n"
+	if err := errors.Join(os.WriteFile(o.Python, []byte(body), 0o700), os.WriteFile(filepath.Join(o.Beside, "sdpa.py"), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := All(t.Context(), o); err != nil {
+		t.Error(err)
+	}
+	if p := second(read(t, o.Out))[PartTorch]; p.State != StateLeftOut || p.Reason != "it has no PyTorch" {
+		t.Errorf("%+v", p)
 	}
 }
 
