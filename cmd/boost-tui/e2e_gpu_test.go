@@ -128,20 +128,6 @@ func TestGPUScriptWithoutGPU(t *testing.T) {
 	}
 }
 
-// What the script does not know it refuses.
-func TestGPUScriptRefuses(t *testing.T) {
-	for _, args := range [][]string{{"--device", "emulated"}, {"--out=x"}, {"bundle", "a", "b"}, {"bundle", "--help"}} {
-		cmd := exec.Command("../../scripts/gpu.sh", args...)
-		if text, err := cmd.CombinedOutput(); cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != exitUsage || !strings.HasPrefix(string(text), "gpu: ") {
-			t.Errorf("%v: %v, %s", args, err, text)
-		}
-	}
-	text, err := exec.Command("../../scripts/gpu.sh", "--help").Output()
-	if err != nil || !strings.Contains(string(text), "DEVICE=emulated") || strings.Contains(string(text), "#") {
-		t.Errorf("--help: %v, %s", err, text)
-	}
-}
-
 // brokenOff ends the script by a signal when the first part is done: what there is is a report.
 func brokenOff(t *testing.T, script string) {
 	t.Helper()
