@@ -115,7 +115,7 @@ build() {
 		object=$objects/$(basename "$src" .cu).o
 		all+=("$object")
 		# The rule that nvcc wrote beside it names what it was made of, of the project.
-		mapfile -t made_of < <(tr -s ' \\' '\n\n' 2>/dev/null <"${object%.o}.d" | grep '^kernels/')
+		mapfile -t made_of < <(tr -s ' \\' '\n\n' 2>/dev/null <"${object%.o}.d" | grep '^kernels/' || :)
 		if [ ! -e "$object" ] || [ ${#made_of[@]} -eq 0 ] || [ -n "$(find "${made_of[@]}" -newer "$object" -print -quit 2>&1)" ]; then
 			old+=("$src")
 		fi

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// script runs one of scripts/ in a copy of that folder, so that nothing is left in the project.
+// script runs one of scripts/ in a project of its own, which has one source for GPUs.
 func script(t *testing.T, env []string, name string, args ...string) (said string, code int) {
 	t.Helper()
 	dir := t.TempDir()
@@ -20,7 +20,10 @@ func script(t *testing.T, env []string, name string, args ...string) (said strin
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, "scripts", name)
-	if err := errors.Join(os.Mkdir(filepath.Dir(path), 0o700), os.WriteFile(path, text, 0o600)); err != nil {
+	src := filepath.Join(dir, "kernels", "cuda", "src")
+	err = errors.Join(os.Mkdir(filepath.Dir(path), 0o700), os.WriteFile(path, text, 0o600), os.MkdirAll(src, 0o700),
+		os.WriteFile(filepath.Join(src, "one.cu"), nil, 0o600))
+	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithTimeout(t.Context(), 5*time.Minute)
@@ -96,7 +99,11 @@ func TestNVCCThatStops(t *testing.T) {
 	}
 	home := t.TempDir()
 	nvcc := filepath.Join(home, "bin", "nvcc")
-	const body = "#!/bin/sh\ncase \"$*\" in --version) echo 'release 13.0, V13.0.88';; *) exit \"$STOPS\";; esac\n"
+	const body = `#!/bin/sh
+case "$*" in --version) echo 'release 13.0, V13.0.88'; exit;; esac
+[ "$STOPS" = no ] || exit "$STOPS"
+for last; do case $before in -o) : >"$last";; esac; before=$last; done
+`
 	if err := errors.Join(os.Mkdir(filepath.Dir(nvcc), 0o700), os.WriteFile(nvcc, []byte(body), 0o700)); err != nil {
 		t.Fatal(err)
 	}
@@ -105,5 +112,8 @@ func TestNVCCThatStops(t *testing.T) {
 		if code != 1 || !strings.Contains(said, want) || !strings.Contains(said, "cuda: failed") {
 			t.Errorf("exit %s: exit %d, %s", stops, code, said)
 		}
+	}
+	if said, code := script(t, []string{"CUDA_HOME=" + home, "STOPS=no"}, "cuda.sh", "build"); code != 0 || !strings.Contains(said, "libboost_cuda.so, ") || strings.Contains(said, "failed") {
+		t.Errorf("a compiler that works: exit %d, %s", code, said)
 	}
 }
