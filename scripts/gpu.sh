@@ -67,7 +67,7 @@ fi
 wheels() {
 	local found lt nccl folder
 	if ! command -v "$python" >/dev/null 2>&1; then
-		say "there is no $python: libraries of wheels are not looked for; PYTHON=FOLDER/bin/python names one"
+		say "there is no $python to look for wheels of cuBLASLt and NCCL in; PYTHON=FOLDER/bin/python looks elsewhere"
 		return
 	fi
 	found=$(timeout 60 "$python" - <<'END' 2>/dev/null || :
@@ -88,7 +88,7 @@ END
 		folder=$(dirname "$lt")
 		export BOOST_CUBLASLT="${BOOST_CUBLASLT:-$lt}" LD_LIBRARY_PATH="$folder${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 	elif [ -z "${BOOST_CUBLASLT:-}" ]; then
-		say "$python has no wheel with cuBLASLt, so that the machine's is taken; PYTHON=FOLDER/bin/python names another Python"
+		say "looked for cuBLASLt among the wheels of $python: none, the machine's is taken; PYTHON=FOLDER/bin/python looks elsewhere"
 	fi
 	[ -z "$nccl" ] || export BOOST_NCCL="${BOOST_NCCL:-$nccl}"
 }

@@ -100,7 +100,7 @@ func TestGPUScriptWithoutGPU(t *testing.T) {
 	}{
 		{"cuda", python, lt + " " + nccl, exitUsage, []string{"device cuda cannot be had"}},
 		{"cuda", "/nowhere/python3", " ", exitUsage, []string{"device cuda cannot be had", "there is no /nowhere/python3", "PYTHON="}},
-		{"cuda", "/bin/true", " ", exitUsage, []string{"no wheel with cuBLASLt", "PYTHON="}},
+		{"cuda", "/bin/true", " ", exitUsage, []string{"among the wheels of /bin/true: none", "PYTHON="}},
 		{"emulated", python, " ", exitOK, nil},
 	} {
 		out, seen := t.TempDir(), filepath.Join(t.TempDir(), "seen")

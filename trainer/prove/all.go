@@ -38,9 +38,9 @@ type AllOptions struct {
 type proof struct {
 	AllOptions
 	out      reportFile
-	work     *work             // folder of its own, removed at the end
-	lacks    []Lack            // of the device
-	findings map[string]string // of doctor: what, and its value
+	work     *work     // folder of its own, removed at the end
+	lacks    []Lack    // of the device
+	findings []finding // of doctor
 	report   Report
 	begun    time.Time
 	first    time.Time // when the first part began
@@ -53,7 +53,7 @@ func All(ctx context.Context, o AllOptions) (_ Report, err error) {
 	if o.Limit <= 0 {
 		o.Limit = TotalLimit
 	}
-	p := &proof{AllOptions: o, out: reportFile{path: o.Out}, begun: time.Now(), findings: map[string]string{}}
+	p := &proof{AllOptions: o, out: reportFile{path: o.Out}, begun: time.Now()}
 	p.report = Report{Schema: Schema, Device: o.Device, Tiny: o.Tiny, Figures: Figures(o.Device, o.Tiny), Begun: p.begun.UTC().Truncate(time.Second),
 		Limit: o.Limit.Seconds(), Program: o.Version, Machine: o.Machine, Parts: []Part{}}
 	if err := freeName(o.Out); err != nil {
@@ -114,7 +114,7 @@ func (p *proof) parts(ctx context.Context) error {
 func (p *proof) run(ctx context.Context, s part) Part {
 	budget := min(s.budget, p.Limit-time.Since(p.first))
 	done := Part{Name: s.name, State: StateLeftOut, Budget: s.budget.Seconds()}
-	if len(p.Only) > 0 && !slices.Contains(p.Only, s.name) {
+	if len(p.Only) > 0 && !slices.Contains(p.Only, s.name) && s.name != PartVersions { // which other parts look at
 		done.Reason = "not asked for"
 		return done
 	}
@@ -123,13 +123,17 @@ func (p *proof) run(ctx context.Context, s part) Part {
 		return done
 	}
 	argv, env, leftOut := s.command(p)
-	if lacks := p.missing(s.needs); leftOut != "" || len(lacks) > 0 {
-		done.Reason = strings.TrimSuffix(strings.Join(append(lacks, leftOut), "; "), "; ")
+	lacks := p.missing(s.needs)
+	if leftOut != "" || len(lacks) > 0 && !s.asks {
+		done.Reason = reasons(lacks, leftOut)
 		return done
 	}
 	began := time.Now()
 	done.State, done.Reason, done.Result = p.child(ctx, s, budget, argv, env)
 	done.Seconds = time.Since(began).Seconds()
+	if done.State == StateLeftOut {
+		done.Reason = reasons(lacks, done.Reason)
+	}
 	if len(done.Result) > 0 {
 		done.Figures = figures(s.name, p.Device, p.Tiny)
 	}
@@ -200,18 +204,18 @@ func causeIn(result json.RawMessage) string {
 	return beginning(run.Cause, lastSaid)
 }
 
-// look keeps what doctor has found of libraries.
+// finding is what doctor has found of a library, or what it lacks.
+type finding struct{ What, Value, Lacks string }
+
+// look keeps what doctor has found.
 func (p *proof) look(doctor json.RawMessage) {
 	var d struct {
 		CUDA struct {
-			Findings []struct{ What, Value string } `json:"findings"`
+			Findings []finding `json:"findings"`
 		} `json:"cuda"`
 	}
-	if json.Unmarshal(doctor, &d) != nil {
-		return // without them a part says that it is left out
-	}
-	for _, f := range d.CUDA.Findings {
-		p.findings[f.What] = f.Value
+	if json.Unmarshal(doctor, &d) == nil { // without them a part says that it is left out
+		p.findings = d.CUDA.Findings
 	}
 }
 

@@ -41,6 +41,14 @@ func (p *proof) missing(n need) (out []string) {
 	return out
 }
 
+// reasons are why a part is left out: what the device lacks, and what the part does.
+func reasons(lacks []string, more string) string {
+	if more != "" {
+		lacks = append(lacks, more)
+	}
+	return strings.Join(lacks, "; ")
+}
+
 // lackError says all that is missing; nil: nothing is.
 func (p *proof) lackError() error {
 	if len(p.lacks) == 0 {

@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -40,6 +41,7 @@ type part struct {
 	// tool: what it prints is text and not JSON.
 	tool  bool
 	needs need
+	asks  bool // it is begun without what it needs, to say what else is missing
 }
 
 // Parts are the names of all parts of a report, in their order.
@@ -61,7 +63,7 @@ func plan() []part {
 	for _, s := range stepParts[:4] {
 		list = append(list, own(s.name, 25))
 	}
-	list = append(list, own(PartProducts, 40), own(PartAttention, 15), part{name: PartTorch, budget: 30 * time.Second, needs: needsGPU, command: torch}, own(PartElements, 20))
+	list = append(list, own(PartProducts, 40), own(PartAttention, 15), part{name: PartTorch, budget: 30 * time.Second, needs: needsGPU, asks: true, command: torch}, own(PartElements, 20))
 	for _, s := range stepParts[4:] {
 		list = append(list, own(s.name, 25))
 	}
@@ -175,30 +177,31 @@ func twoRanks(p *proof) (argv, env []string, leftOut string) {
 	if p.Device != "cuda" {
 		return argv, nil, ""
 	}
-	switch has, ok := nccl(p.findings); {
+	switch has, lacks, ok := nccl(p.findings); {
 	case has == "":
-		return nil, nil, "there is no NCCL"
+		return nil, nil, cmp.Or(lacks, "there is no NCCL")
 	case !ok:
 		return nil, nil, fmt.Sprintf("NCCL is %s; from %s on ranks may share a GPU", has, leastNCCL)
 	}
 	return argv, []string{"NCCL_MULTI_RANK_GPU_ENABLE=1"}, ""
 }
 
-// nccl is its version, and whether that is new enough.
-func nccl(findings map[string]string) (version string, ok bool) {
-	for what, value := range findings {
-		if !strings.Contains(what, "NCCL") {
+// nccl is its version, or what it lacks, and whether it is new enough.
+func nccl(findings []finding) (version, lacks string, ok bool) {
+	for _, f := range findings {
+		if !strings.Contains(f.What, "NCCL") {
 			continue
 		}
-		for _, w := range strings.FieldsFunc(value, func(r rune) bool { return r != '.' && (r < '0' || r > '9') }) {
+		lacks = f.Lacks
+		for _, w := range strings.FieldsFunc(f.Value, func(r rune) bool { return r != '.' && (r < '0' || r > '9') }) {
 			major, rest, dotted := strings.Cut(w, ".")
 			minor, _, _ := strings.Cut(rest, ".")
 			a, err1 := strconv.Atoi(major)
 			b, err2 := strconv.Atoi(minor)
 			if dotted && err1 == nil && err2 == nil {
-				return w, a > 2 || a == 2 && b >= 30
+				return w, lacks, a > 2 || a == 2 && b >= 30
 			}
 		}
 	}
-	return "", false
+	return "", lacks, false
 }

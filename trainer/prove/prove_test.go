@@ -61,7 +61,7 @@ func read(t *testing.T, path string) (Report, map[string]Part) {
 // A part that fails, dies, or says what nobody understands has its reason in the report, and the rest goes on.
 func TestPartsThatFail(t *testing.T) {
 	o := faulty(t)
-	o.Only = []string{PartVersions, PartGoldenFP32, PartGoldenBF16, PartAgainstCPU, PartProducts, PartAttention, PartElements, PartTorch, PartTwoRanks, PartMemcheck, "step-1b-full"}
+	o.Only = []string{PartGoldenFP32, PartGoldenBF16, PartAgainstCPU, PartProducts, PartAttention, PartElements, PartTorch, PartTwoRanks, PartMemcheck, "step-1b-full"}
 	_, err := All(t.Context(), o)
 	if err == nil || !strings.Contains(err.Error(), "golden-fp32, golden-bf16, against-cpu, products, elements") {
 		t.Errorf("%v", err)
@@ -104,15 +104,16 @@ func TestNoTime(t *testing.T) {
 // What has nothing to measure with is left out, and has not failed.
 func TestPartThatLeavesItselfOut(t *testing.T) {
 	o := faulty(t)
+	o.Lacks = func(context.Context) []Lack { return []Lack{{"driver", "none", true}, {"library", "none", false}} }
 	o.Only, o.Python = []string{PartTorch}, filepath.Join(o.Beside, "python")
 	body := "#!/bin/sh\necho 'it has no PyTorch' >&2\nexit 77\n"
 	if err := errors.Join(os.WriteFile(o.Python, []byte(body), 0o700), os.WriteFile(filepath.Join(o.Beside, "sdpa.py"), nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := All(t.Context(), o); err != nil {
+	if _, err := All(t.Context(), o); !errors.Is(err, ErrLacks) || strings.Contains(err.Error(), "failed") {
 		t.Error(err)
 	}
-	if p := second(read(t, o.Out))[PartTorch]; p.State != StateLeftOut || p.Reason != "it has no PyTorch" {
+	if p := second(read(t, o.Out))[PartTorch]; p.State != StateLeftOut || p.Reason != "driver: none; it has no PyTorch" {
 		t.Errorf("%+v", p)
 	}
 }
@@ -171,8 +172,8 @@ func TestBrokenOff(t *testing.T) {
 
 func TestNCCL(t *testing.T) {
 	for value, want := range map[string]bool{"2.30.0, /lib/libnccl.so.2": true, "2.32.3 (/x)": true, "3.0": true, "2.29.7": false, "": false, "/opt/x": false} {
-		if v, ok := nccl(map[string]string{"NCCL": value, "driver": "580.1"}); ok != want {
-			t.Errorf("%q: %s, %v", value, v, ok)
+		if v, lacks, ok := nccl([]finding{{"driver", "580.1", ""}, {"NCCL", value, "x"}}); ok != want || lacks != "x" {
+			t.Errorf("%q: %s, %s, %v", value, v, lacks, ok)
 		}
 	}
 }
