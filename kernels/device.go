@@ -87,6 +87,29 @@ type Comm interface {
 	Close() error
 }
 
+// MessageState is how far a device has come with a message that was issued to it.
+type MessageState uint8
+
+// States of a message.
+const (
+	MessageOver  MessageState = iota // the host waits no more
+	MessageBegun                     // its stream stands at it, and waits for the other ranks or is transferring
+	MessageAhead                     // its stream has not come to it: what was issued before is not done
+)
+
+// UnderWay is the message that holds a host which waits for its device.
+type UnderWay struct {
+	Label Label
+	State MessageState
+}
+
+// Heeder is a device whose calls return before the work is done. While Sync or EventTime waits it tells f, on the goroutine of
+// the call and about once a second, which message that is; when the call is done MessageOver, if it had told anything. Nothing
+// more is told when the call fails.
+type Heeder interface {
+	Heed(f func(UnderWay))
+}
+
 // Info describes a device.
 type Info struct {
 	Backend   string // cpu, record, reference, cuda

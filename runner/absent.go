@@ -10,7 +10,7 @@ import (
 const peersAbsent = "have not come"
 
 // absent names the ranks that one waited for in vain: those that are stopped, else those that are behind it; empty: none is. Ranks of
-// different stages do different things, so that there only steps can be compared.
+// different stages do different things, so that there only steps can be compared, and what a device has not come to.
 func absent(all []standing, waiter int, stages bool) string {
 	var at standing
 	for _, s := range all {
@@ -24,7 +24,8 @@ func absent(all []standing, waiter int, stages bool) string {
 		case s.Rank == waiter || s.Ended:
 		case s.Stopped:
 			stopped = append(stopped, fmt.Sprintf("rank %d is stopped (SIGSTOP)", s.Rank))
-		case s.Step < at.Step || s.Step == at.Step && s.Seq < at.Seq && !stages:
+		case s.Waits: // for others, as the waiter did
+		case s.Step < at.Step, s.Step == at.Step && (s.Ahead || s.Issued < at.Issued && !stages):
 			behind = append(behind, fmt.Sprintf("rank %d is still at step %d, %s", s.Rank, s.Step, s.What))
 		}
 	}

@@ -26,6 +26,8 @@ type standing struct {
 	What    string `json:"what,omitempty"`    // operation, and whether it waits in it
 	Label   string `json:"label,omitempty"`   // operation
 	Waits   bool   `json:"waits,omitempty"`   // for other ranks
+	Ahead   bool   `json:"ahead,omitempty"`   // its device has not come to the operation
+	Issued  uint64 `json:"issued,omitempty"`  // operations of its compute stream
 	Stopped bool   `json:"stopped,omitempty"` // SIGSTOP, a debugger
 	Ended   bool   `json:"ended,omitempty"`
 }
@@ -48,7 +50,8 @@ func (c *crew) standings() []standing {
 	for i, r := range c.ranks {
 		s := standing{Rank: r.index, Ended: r.ended}
 		if n, err := c.board.Read(c.slot(r)); err == nil {
-			s.Step, s.Seq, s.Waits = n.Step, n.Seq, n.State == flight.Waiting && !r.ended
+			s.Step, s.Seq, s.Issued = n.Step, n.Seq, n.Issued
+			s.Waits, s.Ahead = n.State == flight.Waiting && !r.ended, n.State == flight.Ahead
 			s.What, s.Label = n.String(), n.Label.String()
 			s.Stopped = r.stopped()
 		}

@@ -169,11 +169,11 @@ found() {
 	local file=$(echo "$(site "$venv")"/nvidia/$2) system
 	system=$(PATH=$PATH:/sbin:/usr/sbin ldconfig -p 2>/dev/null | sed -n "s/^.*\b$3.* => //p" | sed -n 1p) || :
 	[ -e "$file" ] || file=$system
-	if [ -n "$file" ]; then say "$1: $file"; else say "$1: not here. It is needed to run, not to build: scripts/cuda.sh libraries installs it"; fi
+	if [ -n "$file" ]; then say "$1: $file"; else say "$1: not here. It is needed to run, not to build. Install it by pip install $4, or scripts/cuda.sh libraries, or name its path in \$$5"; fi
 }
 report() {
-	found cuBLASLt 'cu13/lib/libcublasLt.so.13' 'libcublasLt\.so\.1[23]'
-	found NCCL 'nccl/lib/libnccl.so.2' 'libnccl\.so\.2'
+	found cuBLASLt 'cu13/lib/libcublasLt.so.13' 'libcublasLt\.so\.1[23]' nvidia-cublas BOOST_CUBLASLT
+	found NCCL 'nccl/lib/libnccl.so.2' 'libnccl\.so\.2' nvidia-nccl-cu13 BOOST_NCCL
 	if ls /dev/nvidia[0-9]* >/dev/null 2>&1; then
 		say "GPU: $(nvidia-smi --query-gpu=name,driver_version,compute_cap --format=csv,noheader 2>/dev/null | sed 's/^/compute capability and driver: /' | head -n 1)"
 	else

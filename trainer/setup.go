@@ -49,6 +49,9 @@ func (r *rank) openDevice() error {
 	if err != nil {
 		return err
 	}
+	if h, ok := inner.(kernels.Heeder); ok && w != nil {
+		h.Heed(w.Under)
+	}
 	r.dev.flight = flight.Wrap(r.dev.timer, w)
 	return nil
 }

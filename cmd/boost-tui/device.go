@@ -27,13 +27,22 @@ func (c checks) auto(e *experiment.Experiment) error {
 	if d := e.Step.Device; d != "" && d != experiment.DeviceAuto || !onThisMachine(*e) {
 		return nil
 	}
-	device, err := devices.CheckRun(experiment.DeviceAuto, e.World())
+	device, why, err := devices.Settle(experiment.DeviceAuto, e.World())
 	if err != nil {
 		return err
 	}
-	c.note("device auto is %s here", device)
+	c.note("%s", settled(device, why))
 	e.Step.Device = device
 	return nil
+}
+
+// settled says what auto is, and why it is not the GPUs where it is not.
+func settled(device string, why error) string {
+	text := "device auto is " + device + " here"
+	if why != nil {
+		text += ": " + why.Error()
+	}
+	return text
 }
 
 // checkDevice refuses a device that cannot be had where the ranks are, as far as that can be known here.

@@ -170,7 +170,11 @@ func examine(ctx context.Context, s *runner.Store) storeView {
 
 func (a *app) printDiagnosis(d diagnosis) error {
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	line := func(name, text string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(text, args...)) }
+	// Paths of the environment are in it, and what programs and libraries say: a line stays one.
+	const most = 2000 // runes
+	line := func(name, text string, args ...any) {
+		fmt.Fprintf(w, "%s\t%s\n", name, runner.CleanTo(fmt.Sprintf(text, args...), most))
+	}
 	line("program", "%s", d.Program)
 	line("processor", "%s, %d cores", d.Processor, d.Cores)
 	if d.MemoryBytes > 0 {
@@ -201,7 +205,7 @@ func (a *app) printDiagnosis(d diagnosis) error {
 		return a.print("nothing is missing\n")
 	}
 	for _, m := range d.Missing {
-		if err := a.print("missing: %s, for %s: %s\n", m.What, m.For, m.How); err != nil {
+		if err := a.print("missing: %s, for %s: %s\n", m.What, m.For, runner.CleanTo(m.How, most)); err != nil {
 			return err
 		}
 	}

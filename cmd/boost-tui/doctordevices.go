@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"strings"
 
 	"boost-tui/kernels/cuda"
@@ -20,7 +22,10 @@ type cudaHere struct {
 // emulatedHere is what it has for the emulated device.
 type emulatedHere struct {
 	Compiler string `json:"compiler,omitempty"` // version and path; absent: none
-	Library  string `json:"library,omitempty"`  // where it is, once it has been compiled
+	Library  string `json:"library,omitempty"`  // where it is, once it has been compiled; absent: not yet, or it will not do
+	Problem  string `json:"problem,omitempty"`  // what is wrong with the library that is there, or with the place for it
+
+	unsure bool // g++ is there and does not answer
 }
 
 // examineDevices finds out, and notes what is missing.
@@ -38,15 +43,53 @@ func (d *diagnosis) examineDevices(ctx context.Context) {
 			d.Missing = append(d.Missing, missing{f.What, "runs of several ranks on GPUs", runner.Clean(f.Lacks)})
 		}
 	}
-	if path, there := cuda.Compiled(); there {
+	d.examineEmulated(ctx)
+}
+
+// examineEmulated looks at the library that was compiled, and for what compiles it.
+func (d *diagnosis) examineEmulated(ctx context.Context) {
+	const use = "the emulated device (--device emulated)"
+	path, err := cuda.Compiled()
+	switch {
+	case err == nil:
 		d.Emulated.Library = path
+	case errors.Is(err, cuda.ErrDamaged):
+		d.Emulated.Problem = runner.Clean(err.Error())
+	case !errors.Is(err, fs.ErrNotExist):
+		d.Emulated.Problem = runner.Clean(err.Error())
+		d.Missing = append(d.Missing, missing{"a library that can be used", use, d.Emulated.Problem})
+		return
 	}
 	compiler, err := cuda.Compiler(ctx)
-	if err == nil {
+	switch {
+	case err == nil:
 		d.Emulated.Compiler = runner.Clean(compiler)
-	} else if d.Emulated.Library == "" {
-		d.Missing = append(d.Missing, missing{"g++", "the emulated device (--device emulated)", runner.Clean(err.Error())})
+	case d.Emulated.Library != "": // nothing is to be compiled
+	case errors.Is(err, cuda.ErrNoCompiler):
+		d.Missing = append(d.Missing, missing{"g++", use, runner.Clean(err.Error())})
+	default:
+		d.Emulated.unsure = true
+		d.Missing = append(d.Missing, missing{"a g++ that answers", use, runner.Clean(err.Error())})
 	}
+}
+
+// String says what there is, in a line.
+func (e emulatedHere) String() string {
+	with := ", with " + e.Compiler
+	switch {
+	case e.Library != "":
+		return cuda.Shown(e.Library)
+	case e.unsure:
+		with = ", if its g++ answers then"
+	case e.Compiler == "" && e.Problem == "":
+		return "none: no g++ to compile it with"
+	case e.Compiler == "":
+		return "none: " + e.Problem
+	}
+	if e.Problem != "" {
+		return e.Problem + "; the next use compiles it anew" + with
+	}
+	return "not compiled yet; the first use does" + with
 }
 
 // printDevices are the lines about GPUs and what is emulated.
@@ -60,12 +103,12 @@ func (d *diagnosis) printDevices(line func(name, text string, args ...any)) {
 	if driver == "" {
 		driver = "none"
 	}
-	line("NVIDIA driver", "%s", driver)
+	line("NVIDIA driver", "%s", runner.Clean(driver))
 	library := d.CUDA.Library
 	if library == "" {
 		library = "none"
 	}
-	line("CUDA library", "%s", library)
+	line("CUDA library", "%s", cuda.Shown(library))
 	for _, f := range d.CUDA.Findings {
 		value := f.Value
 		if f.Lacks != "" {
@@ -73,12 +116,5 @@ func (d *diagnosis) printDevices(line func(name, text string, args ...any)) {
 		}
 		line("  "+runner.Clean(f.What), "%s", runner.Clean(value))
 	}
-	emulated := "not compiled yet; the first use does, with " + d.Emulated.Compiler
-	switch {
-	case d.Emulated.Library != "":
-		emulated = d.Emulated.Library
-	case d.Emulated.Compiler == "":
-		emulated = "none: no g++ to compile it with"
-	}
-	line("emulated device", "%s", emulated)
+	line("emulated device", "%s", d.Emulated)
 }

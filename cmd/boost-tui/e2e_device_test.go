@@ -54,6 +54,8 @@ func TestCUDAThatCannotBeHad(t *testing.T) {
 		"too old":   {faulty("-DOLD"), []string{"driver: no NVIDIA driver", "library: ", "another version", "make cuda"}},
 		"a symbol":  {faulty("-DNO_SYMBOL"), []string{"driver: no NVIDIA driver", "no function bt_backend"}},
 		"a lack":    {faulty("-DLACKS"), []string{"lacks launch"}},
+		"crashes":   {faulty("-DAT_ONCE=abort()"), []string{"driver: no NVIDIA driver", "library: ", "crashes (aborted) when it is opened"}},
+		"ends":      {faulty("-DAT_ONCE=exit(0)"), []string{"ends the process (exit code 0) when it is opened"}},
 		"just NCCL": {faulty("-DFINE"), []string{"driver: no NVIDIA driver", "NCCL: libnccl.so.2 was not found"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -71,11 +73,20 @@ func TestCUDAThatCannotBeHad(t *testing.T) {
 			if r := q.run("verify", "--device", "cuda", "--case", "cola_base"); r.code != exitUsage || !strings.Contains(r.err, "driver") {
 				t.Errorf("verify: exit %d, %s", r.code, r.err)
 			}
+			doctor := q.want(exitOK, "doctor").stdout
+			for _, want := range c.want {
+				if _, text, cut := strings.Cut(want, ": "); cut {
+					want = text
+				}
+				if !strings.Contains(doctor, want) {
+					t.Errorf("doctor does not say %q:\n%s", want, doctor)
+				}
+			}
 			q.nothingStarted()
 		})
 	}
 	r := p.want(exitOK, shortRun("--steps", "2")...)
-	if !strings.Contains(r.err, "device auto is cpu here") {
+	if !strings.Contains(r.err, "device auto is cpu here: no NVIDIA driver (libcuda.so.1 cannot be opened)") {
 		t.Errorf("auto: %s", r.err)
 	}
 	d := p.want(exitOK, "doctor").stdout

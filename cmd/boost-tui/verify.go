@@ -128,12 +128,12 @@ func (f verifyFlags) named() bool { return len(f.cases) > 0 && f.tp > 0 }
 
 // choose settles what computes, before anything does: that a device cannot be had is wrong input.
 func (f *verifyFlags) choose(ctx context.Context, note func(string, ...any)) error {
-	device, err := devices.CheckRun(f.device, max(f.tp, 1)*max(f.dp, 1)*max(f.pp, 1))
+	device, why, err := devices.Settle(f.device, max(f.tp, 1)*max(f.dp, 1)*max(f.pp, 1))
 	if err != nil {
 		return usage(err)
 	}
 	if f.device == experiment.DeviceAuto {
-		note("device auto is %s here", device)
+		note("%s", settled(device, why))
 	}
 	f.device = device
 	if device == experiment.DeviceCUDA {

@@ -164,6 +164,13 @@ typedef struct {
   char text[8192];
 } bt_probe;
 
+/* A message that was issued and is not over. */
+typedef struct {
+  bt_stream *on;    /* NULL: the compute stream */
+  uint64_t ticket;  /* of the stream */
+  int64_t begun_ns; /* since when its stream stands at it, of a monotonic clock; 0: it has not come to it yet */
+} bt_under_way;
+
 typedef struct bt_api {
   uint32_t abi, size;
   const char *name;
@@ -201,6 +208,8 @@ typedef struct bt_api {
   void (*range)(bt_ctx *, const char *name); /* a named range of a profiler begins; NULL: the latest ends */
   /* Of a BT_GEMM: from now on such products are made by algorithm which of count, 0 being the usual one. For measurements. */
   bt_status (*algorithm)(bt_ctx *, const bt_op *, int32_t which, int32_t *count);
+  /* The oldest message of a communicator that is not over; BT_ENOTREADY: there is none, or another thread is at it. */
+  bt_status (*comm_oldest)(bt_comm *, bt_under_way *out);
 } bt_api;
 
 /* The only symbol that a backend library exports. */

@@ -63,6 +63,7 @@ type Device struct {
 	op      C.bt_op       // the operation being encoded; one goroutine at a time
 	narrow  bool          // an operand of it has a type of 16 bits
 	coll    C.bt_coll     // likewise
+	heed    func(kernels.UnderWay)
 }
 
 var _ kernels.Device = (*Device)(nil)

@@ -122,9 +122,11 @@ func (d *Device) Sync(ctx context.Context, s kernels.Stream) error {
 	if err != nil {
 		return err
 	}
+	w := watch{d: d}
 	for {
 		switch r := C.t_stream_query(d.api, d.ctx, st.c, pollMicros); r {
 		case C.BT_OK:
+			w.over()
 			return nil
 		case C.BT_ENOTREADY:
 			if err := ctx.Err(); err != nil {
@@ -133,6 +135,7 @@ func (d *Device) Sync(ctx context.Context, s kernels.Stream) error {
 			if err := d.broken(); err != nil {
 				return err
 			}
+			w.look()
 		default:
 			return d.failed("sync", r)
 		}
@@ -159,14 +162,17 @@ func (d *Device) EventTime(e kernels.Event) (kernels.EventTime, error) {
 		return kernels.EventTime{}, err
 	}
 	var t C.bt_time
+	w := watch{d: d}
 	for {
 		switch r := C.t_event_time(d.api, d.ctx, ev, pollMicros, &t); r {
 		case C.BT_OK:
+			w.over()
 			return kernels.EventTime{AtNanos: int64(t.at_ns), WaitNanos: int64(t.wait_ns)}, nil
 		case C.BT_ENOTREADY:
 			if err := d.broken(); err != nil {
 				return kernels.EventTime{}, err
 			}
+			w.look()
 		default:
 			return kernels.EventTime{}, d.failed("event_time", r)
 		}

@@ -48,6 +48,9 @@ static inline void t_range(const bt_api *a, bt_ctx *c, const char *name) {
 static inline bt_status t_algorithm(const bt_api *a, bt_ctx *c, const bt_op *o, int32_t which, int32_t *count) {
   return a->algorithm ? a->algorithm(c, o, which, count) : BT_EUNSUPPORTED;
 }
+static inline bt_status t_comm_oldest(const bt_api *a, bt_comm *m, bt_under_way *out) {
+  return a->comm_oldest ? a->comm_oldest(m, out) : BT_ENOTREADY;
+}
 /* Device memory where it is ordinary memory: its address as a pointer. */
 static inline void *t_at(bt_ptr p) { return (void *)(uintptr_t)p; }
 #endif

@@ -34,7 +34,9 @@ static const bt_api *load(const char *path, int *wrong, char *err, size_t n) {
   const bt_api *a = f(BT_ABI, sizeof(bt_api));
   if (a && a->abi == BT_ABI && a->size >= offsetof(bt_api, info)) return a;
   *wrong = OTHER_ABI;
-  if (a) snprintf(err, n, "%u", a->abi);
+  if (a && a->abi != BT_ABI) snprintf(err, n, "its ABI is %u, not %d", a->abi, BT_ABI);
+  else if (a) snprintf(err, n, "its table has %u bytes, of which version %d of the ABI needs %zu", a->size, BT_ABI, offsetof(bt_api, info));
+  else snprintf(err, n, "it has none for version %d of the ABI", BT_ABI);
   dlclose(h);
   return NULL;
 }
@@ -93,25 +95,25 @@ func Load(path, name string) (*Library, error) {
 	if !filepath.IsAbs(path) {
 		return nil, fmt.Errorf("library %q: give an absolute path", path)
 	}
-	path, err := backend.Trusted(path)
+	real, err := backend.Trusted(path)
 	if err != nil {
-		return nil, fmt.Errorf("%s device: library %s is not used: %w", name, path, err)
+		return nil, fmt.Errorf("%s device: library %s is not used: %w", name, Shown(path), shown{err})
 	}
-	text := C.CString(path)
+	text := C.CString(real)
 	defer C.free(unsafe.Pointer(text))
 	var wrong C.int
 	var reason [1024]C.char
 	a := C.load(text, &wrong, &reason[0], C.size_t(len(reason)))
 	if a == nil {
-		return nil, fmt.Errorf("%s device: library %s: %s", name, path, refusal(wrong, C.GoString(&reason[0])))
+		return nil, fmt.Errorf("%s device: library %s: %s", name, Shown(path), refusal(wrong, C.GoString(&reason[0])))
 	}
 	if f := C.lacks(a); f != nil {
-		return nil, fmt.Errorf("%s device: library %s lacks %s: it was built from other sources than this program; %s", name, path, C.GoString(f), rebuild)
+		return nil, fmt.Errorf("%s device: library %s lacks %s: it was built from other sources than this program; %s", name, Shown(path), C.GoString(f), rebuild)
 	}
 	if a = C.whole(a); a == nil {
-		return nil, fmt.Errorf("%s device: library %s: no memory", name, path)
+		return nil, fmt.Errorf("%s device: library %s: no memory", name, Shown(path))
 	}
-	return &Library{Path: path, name: name, table: unsafe.Pointer(a)}, nil
+	return &Library{Path: real, name: name, table: unsafe.Pointer(a)}, nil
 }
 
 // rebuild is what to do about a library of another version.
@@ -122,12 +124,9 @@ func refusal(wrong C.int, reason string) string {
 	case C.NO_SYMBOL:
 		return "it has no function bt_backend, so it is not boost-tui's"
 	case C.OTHER_ABI:
-		if reason == "" {
-			reason = "another"
-		}
-		return fmt.Sprintf("it is of another version than this program (its ABI is %s, not %d): %s", reason, C.BT_ABI, rebuild)
+		return fmt.Sprintf("it is of another version than this program (%s): %s", reason, rebuild)
 	}
-	return "it cannot be opened: " + strings.TrimSpace(reason)
+	return "it cannot be opened: " + Shown(strings.TrimSpace(reason))
 }
 
 // Options say how a device is opened.
@@ -170,8 +169,12 @@ func (l *Library) Probe() (Probe, error) {
 	defer C.free(unsafe.Pointer(p))
 	p.size = C.sizeof_bt_probe
 	if s := C.t_probe((*C.bt_api)(l.table), &o, p); s != C.BT_OK && s != C.BT_EUNSUPPORTED {
-		return Probe{}, fmt.Errorf("%s device: library %s cannot say what it needs (status %d)", l.name, l.Path, int(s))
+		return Probe{}, fmt.Errorf("%s device: library %s cannot say what it needs (status %d)", l.name, Shown(l.Path), int(s))
 	}
+	if p.devices < 0 || p.devices > mostCards {
+		return Probe{}, fmt.Errorf("%s device: library %s says that there are %d GPUs: it is broken; %s", l.name, Shown(l.Path), int(p.devices), rebuild)
+	}
+	p.text[len(p.text)-1] = 0
 	out := Probe{Devices: int(p.devices)}
 	for line := range strings.Lines(C.GoString(&p.text[0])) {
 		f := strings.SplitN(strings.TrimRight(line, "\n"), "\t", 3)
@@ -181,9 +184,9 @@ func (l *Library) Probe() (Probe, error) {
 		if f[2] == "ok" {
 			f[2] = ""
 		}
-		out.Findings = append(out.Findings, Finding{f[0], f[1], f[2]})
+		out.Findings = append(out.Findings, Finding{Shown(f[0]), Shown(f[1]), Shown(f[2])})
 		if l.name == Name && f[0] == "driver" && f[1] == EmulatedName {
-			return Probe{}, fmt.Errorf("%s device: library %s is the emulated device's, which has no GPU: %s builds the real one", l.name, l.Path, "make cuda")
+			return Probe{}, fmt.Errorf("%s device: library %s is the emulated device's, which has no GPU: %s builds the real one", l.name, Shown(l.Path), "make cuda")
 		}
 	}
 	return out, nil

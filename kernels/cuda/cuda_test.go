@@ -33,7 +33,8 @@ func TestLibrariesThatWillNotDo(t *testing.T) {
 	}{
 		"no symbol":  {[]string{"-DNO_SYMBOL"}, []string{"bt_backend", "not boost-tui's"}},
 		"too old":    {[]string{"-DOLD"}, []string{"another version", "ABI is 3, not 4", "make cuda"}},
-		"refuses":    {[]string{"-DREFUSE"}, []string{"another version", "make cuda"}},
+		"refuses":    {[]string{"-DREFUSE=0"}, []string{"another version", "none for version 4 of the ABI", "make cuda"}},
+		"small":      {[]string{"-DSMALL"}, []string{"another version", "its table has 16 bytes, of which version 4", "make cuda"}},
 		"lacks":      {[]string{"-DLACKS"}, []string{"lacks launch", "make cuda"}},
 		"unresolved": {[]string{"-DUNRESOLVED"}, []string{"cannot be opened", "not_there_at_all"}},
 	} {
@@ -69,7 +70,7 @@ func TestLibrariesThatWillNotDo(t *testing.T) {
 	if err := os.Chmod(text, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Load(text, Name); err == nil || !strings.Contains(err.Error(), "written by others") {
+	if _, err := Load(text, Name); err == nil || !strings.Contains(err.Error(), "written by others") || strings.Count(err.Error(), text) < 2 {
 		t.Errorf("one that others may write: %v", err)
 	}
 }
@@ -130,5 +131,38 @@ func TestFind(t *testing.T) {
 	t.Setenv(EnvLibrary, filepath.Join(dir, "none.so"))
 	if _, err := Find(); !errors.Is(err, ErrNoLibrary) || !strings.Contains(err.Error(), EnvLibrary) {
 		t.Errorf("a variable that names nothing: %v", err)
+	}
+}
+
+// A path is shown without what a terminal would obey, whatever is wrong with it, and a home that is relative holds no library.
+func TestFindAtOddPlaces(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a\x1b[2J\nb")
+	t.Setenv("HOME", "relative")
+	t.Setenv("XDG_DATA_HOME", "")
+	t.Setenv(EnvLibrary, "")
+	for _, p := range places() {
+		if !filepath.IsAbs(p) {
+			t.Errorf("%s", p)
+		}
+	}
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, LibraryName)
+	t.Setenv(EnvLibrary, path)
+	_, none := Find()
+	t.Chdir(dir)
+	t.Setenv(EnvLibrary, "")
+	_, nowhere := Find()
+	if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Chmod(dir, 0o777)); err != nil {
+		t.Fatal(err)
+	}
+	_, open := Load(path, Name)
+	t.Setenv("XDG_CACHE_HOME", dir)
+	_, cache := Compile(t.Context(), nil)
+	for name, err := range map[string]error{"none": none, "nowhere": nowhere, "open to all": open, "a cache": cache} {
+		if err == nil || strings.ContainsAny(err.Error(), "\x1b\n") {
+			t.Errorf("%s: %q", name, err)
+		}
 	}
 }

@@ -2,14 +2,16 @@ package cuda
 
 /*
 #include <dlfcn.h>
+#include <signal.h>
+#include <stdlib.h>
 #include <stdio.h>
 
 typedef int (*get_int)(int *);
 typedef int (*init)(unsigned);
 
 // What NVIDIA's driver says: its version as 13000, how many cards are visible. 0, or what is wrong: 1 there is none, 2 it does not start (code).
-static int driver(int *version, int *devices, int *code, char *path, size_t n) {
-  void *h = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+static int driver(const char *name, int *version, int *devices, int *code, char *path, size_t n) {
+  void *h = dlopen(name, RTLD_NOW | RTLD_LOCAL);
   if (!h) return 1;
   init start = (init)dlsym(h, "cuInit");
   get_int of = (get_int)dlsym(h, "cuDriverGetVersion"), count = (get_int)dlsym(h, "cuDeviceGetCount");
@@ -22,13 +24,25 @@ static int driver(int *version, int *devices, int *code, char *path, size_t n) {
   return *code ? 2 : 0;
 }
 
+static void open_foreign(const char *path) { dlopen(path, RTLD_NOW | RTLD_LOCAL); }
+
+// Signals of a crash end the process, as in a program without Go, whose runtime would print all its stacks.
+static void plain_signals(void) {
+  static const int all[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) signal(all[i], SIG_DFL);
+}
 */
 import "C"
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
+	"unsafe"
 )
 
 // Driver is what NVIDIA's driver says of this machine.
@@ -38,17 +52,57 @@ type Driver struct {
 	Cards   int // that are visible
 }
 
+// driverName is the driver's library.
+const driverName = "libcuda.so.1"
+
 // ErrNoDriver is wrapped when there is no NVIDIA driver.
-var ErrNoDriver = errors.New("no NVIDIA driver here (libcuda.so.1 cannot be opened)")
+var ErrNoDriver = errors.New("no NVIDIA driver (" + driverName + " cannot be opened)")
 
 // noDevice is CUDA_ERROR_NO_DEVICE.
 const noDevice = 100
 
-// FindDriver asks the driver. A machine without cards, or whose cards are hidden, has a driver with none.
+// FindDriver asks the driver, in a process of its own. A machine without cards, or whose cards are hidden, has a driver with none.
 func FindDriver() (Driver, error) {
+	if NoDriver() {
+		return Driver{}, ErrNoDriver
+	}
+	a := Examine(context.Background(), Question{Driver: true})
+	return a.Driver, a.NoDriver
+}
+
+// NoDriver reports, in no time, that none of the places where the loader looks has the driver's library. Where it cannot tell, it
+// reports false: the driver must be asked.
+func NoDriver() bool {
+	cache, err := os.ReadFile("/etc/ld.so.cache")
+	if err != nil || bytes.Contains(cache, []byte(driverName+"\x00")) || os.Getenv("LD_PRELOAD") != "" {
+		return false
+	}
+	folders := strings.FieldsFunc(os.Getenv("LD_LIBRARY_PATH"), func(r rune) bool { return r == ':' || r == ';' })
+	for _, pattern := range []string{"/lib", "/lib64", "/usr/lib", "/usr/lib64", "/lib/*-linux-gnu*", "/usr/lib/*-linux-gnu*"} {
+		found, _ := filepath.Glob(pattern)
+		folders = append(folders, found...)
+	}
+	if strings.Contains(":"+os.Getenv("LD_LIBRARY_PATH")+":", "::") {
+		folders = append(folders, ".") // which an empty name is to the loader
+	}
+	for _, dir := range folders {
+		if _, err := os.Stat(filepath.Join(dir, driverName)); err == nil {
+			return false
+		}
+		if hidden, _ := filepath.Glob(filepath.Join(dir, "glibc-hwcaps", "*", driverName)); hidden != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// askDriver opens the driver's library in this process.
+func askDriver() (Driver, error) {
+	name := C.CString(driverName)
+	defer C.free(unsafe.Pointer(name))
 	var version, devices, code C.int
 	var path [1024]C.char
-	switch C.driver(&version, &devices, &code, &path[0], C.size_t(len(path))) {
+	switch C.driver(name, &version, &devices, &code, &path[0], C.size_t(len(path))) {
 	case 1:
 		return Driver{}, ErrNoDriver
 	case 2:
@@ -56,8 +110,23 @@ func FindDriver() (Driver, error) {
 			return Driver{}, fmt.Errorf("the NVIDIA driver does not start (code %d): its kernel module may be missing or of another version; nvidia-smi says more", int(code))
 		}
 	}
-	return Driver{Version: fmt.Sprintf("%d.%d", int(version)/1000, int(version)%1000/10), Path: C.GoString(&path[0]), Cards: int(devices)}, nil
+	if devices < 0 || devices > mostCards {
+		return Driver{}, fmt.Errorf("%s says that there are %d GPUs: it is not NVIDIA's driver", Shown(C.GoString(&path[0])), int(devices))
+	}
+	return Driver{Version: fmt.Sprintf("%d.%d", int(version)/1000, int(version)%1000/10), Path: Shown(C.GoString(&path[0])), Cards: int(devices)}, nil
 }
+
+// mostCards is more than a machine has.
+const mostCards = 4096
+
+// openForeign opens a library to see whether that can be survived.
+func openForeign(path string) {
+	text := C.CString(path)
+	defer C.free(unsafe.Pointer(text))
+	C.open_foreign(text)
+}
+
+func plainSignals() { C.plain_signals() }
 
 // String is the version and the path.
 func (d Driver) String() string { return fmt.Sprintf("for CUDA %s (%s)", d.Version, d.Path) }
@@ -65,7 +134,7 @@ func (d Driver) String() string { return fmt.Sprintf("for CUDA %s (%s)", d.Versi
 // Hidden says how cards are hidden from this process; empty: they are not.
 func Hidden() string {
 	if v, set := os.LookupEnv("CUDA_VISIBLE_DEVICES"); set {
-		return fmt.Sprintf("CUDA_VISIBLE_DEVICES=%s", v)
+		return "CUDA_VISIBLE_DEVICES=" + Shown(v)
 	}
 	return ""
 }

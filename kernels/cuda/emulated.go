@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,11 +13,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"syscall"
 	"time"
+	"unicode"
 
 	"boost-tui/internal/tool"
+	"boost-tui/kernels/backend"
 )
 
 // EnvMode names the variable that holds the emulator's mode: words like "random=7 lazy", and racecheck.
@@ -38,24 +39,35 @@ func Emulator(ctx context.Context, say func(format string, args ...any)) (*Libra
 	return Load(path, EmulatedName)
 }
 
-// Mode is what $BOOST_EMU asks of the library itself.
-func Mode() string {
-	words := slices.DeleteFunc(strings.Fields(os.Getenv(EnvMode)), func(w string) bool { return w == raceWord })
-	return strings.Join(words, " ")
+// modeWords are those of $BOOST_EMU, between blanks or commas.
+func modeWords() []string {
+	return strings.FieldsFunc(os.Getenv(EnvMode), func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
 }
 
-// CheckMode refuses words of $BOOST_EMU that the emulator does not know.
+// Mode is what $BOOST_EMU asks of the library itself, one blank between words.
+func Mode() string {
+	return strings.Join(slices.DeleteFunc(modeWords(), func(w string) bool { return w == raceWord }), " ")
+}
+
+// mostMode is how long a mode may be, in bytes: what the library is handed has an end.
+const mostMode = 63
+
+// CheckMode refuses what $BOOST_EMU has and the emulator does not know.
 func CheckMode() error {
-	for _, w := range strings.Fields(os.Getenv(EnvMode)) {
+	for _, w := range modeWords() {
 		name, seed, seeded := strings.Cut(w, "=")
-		if seeded {
-			if _, err := strconv.ParseUint(seed, 10, 64); err == nil && name == "random" {
+		if seeded && name == "random" {
+			if _, err := strconv.ParseUint(seed, 10, 64); err == nil {
 				continue
 			}
-		} else if slices.Contains([]string{"order", "random", "lazy", raceWord}, w) {
-			continue
+			return fmt.Errorf("$%s has %.40q; a seed is a number from 0 to %d", EnvMode, w, uint64(math.MaxUint64))
 		}
-		return fmt.Errorf("$%s has %.40q; the emulator knows order, random, random=SEED, lazy and %s", EnvMode, w, raceWord)
+		if !slices.Contains([]string{"order", "random", "lazy", raceWord}, w) {
+			return fmt.Errorf("$%s has %.40q; the emulator knows order, random, random=SEED, lazy and %s", EnvMode, w, raceWord)
+		}
+	}
+	if m := Mode(); len(m) > mostMode {
+		return fmt.Errorf("$%s has %d bytes; the emulator takes %d", EnvMode, len(m), mostMode)
 	}
 	return nil
 }
@@ -68,48 +80,83 @@ type compilation struct {
 	path  string // of the library
 }
 
-// Compile is the path of the emulated library in the user's cache, which is made where it is not there yet. Programs that
+// Compile is the path of the emulated library in the user's cache, which is made where it is not there yet, or not whole. Programs that
 // need it at the same time wait for one of them.
 func Compile(ctx context.Context, say func(format string, args ...any)) (string, error) {
+	if say == nil {
+		say = func(string, ...any) {}
+	}
 	c, err := plan()
+	if err == nil {
+		err = c.settle(ctx, say)
+	}
 	if err != nil {
 		return "", fmt.Errorf("emulated device: %w", err)
 	}
-	if c.there() {
-		return c.path, nil
+	return c.path, nil
+}
+
+// settle sees to it that the library is there.
+func (c *compilation) settle(ctx context.Context, say func(format string, args ...any)) error {
+	wrong := c.check()
+	if !c.remade(wrong) {
+		return wrong
 	}
 	if _, err := compiler(); err != nil {
-		return "", fmt.Errorf("emulated device: %w", err)
+		return joined(wrong, err)
 	}
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
-		return "", fmt.Errorf("emulated device: a folder for the compiled library: %w", err)
+		return fmt.Errorf("a folder for the compiled library: %w", shown{err})
 	}
-	unlock, err := lock(ctx, filepath.Join(c.dir, "lock"))
+	name := filepath.Join(c.dir, "lock")
+	unlock, err := lock(ctx, name, func() { say("waiting for another program that compiles the emulated device in %s", Shown(c.dir)) })
 	if err != nil {
-		return "", fmt.Errorf("emulated device: wait for another program that compiles it: %w", err)
+		return fmt.Errorf("wait for another program that compiles it: %w", shown{err})
 	}
 	defer unlock()
-	if c.there() {
-		return c.path, nil
+	if _, err := backend.Trusted(name); err != nil { // a minute before the library would be refused
+		return fmt.Errorf("a folder for the compiled library: %w", shown{err})
 	}
-	if say != nil {
-		say("compiling the emulated device, once; it stays in %s", c.dir)
+	if wrong = c.check(); !c.remade(wrong) {
+		return wrong
 	}
+	if errors.Is(wrong, ErrDamaged) {
+		say("compiling the emulated device anew: %v", wrong)
+	} else {
+		say("compiling the emulated device, once; it stays in %s", Shown(c.dir))
+	}
+	c.clear()
 	if err := c.make(ctx); err != nil {
-		return "", fmt.Errorf("emulated device: %w", err)
+		return err
 	}
 	c.tidy()
-	return c.path, nil
+	return nil
+}
+
+// remade reports whether what is wrong with the library ends when it is compiled.
+func (c *compilation) remade(wrong error) bool {
+	return errors.Is(wrong, fs.ErrNotExist) || errors.Is(wrong, ErrDamaged)
+}
+
+// joined is why something cannot be made, after why it must be where that is not that there is none.
+func joined(wrong, err error) error {
+	if errors.Is(wrong, ErrDamaged) {
+		return fmt.Errorf("%w: %w", wrong, err)
+	}
+	return err
 }
 
 func plan() (*compilation, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		return nil, fmt.Errorf("no folder for a cache: %w", err)
+		return nil, fmt.Errorf("no folder for a cache: %w", shown{err})
+	}
+	if !filepath.IsAbs(cache) { // of a HOME that is not
+		return nil, fmt.Errorf("no folder for a cache: %s is not an absolute path; set XDG_CACHE_HOME or HOME to one", Shown(cache))
 	}
 	c := &compilation{dir: filepath.Join(cache, "boost-tui", "emulated"),
 		flags: []string{"-std=c++17", "-O2", "-fPIC", "-fvisibility=hidden", "-DBT_EMU"}}
-	if slices.Contains(strings.Fields(os.Getenv(EnvMode)), raceWord) {
+	if slices.Contains(modeWords(), raceWord) {
 		c.flags = append(c.flags, "-DBT_RACECHECK")
 	}
 	if c.list, err = allSources(); err != nil {
@@ -118,16 +165,6 @@ func plan() (*compilation, error) {
 	hash := digest(c.list, append([]string{runtime.GOARCH}, c.flags...)...)
 	c.path = filepath.Join(c.dir, "libboost_emucuda-"+hash+".so")
 	return c, nil
-}
-
-// there reports whether the library has been made, and notes that it is in use.
-func (c *compilation) there() bool {
-	if _, err := os.Stat(c.path); err != nil {
-		return false
-	}
-	now := time.Now()
-	_ = os.Chtimes(c.path, now, now) // a folder that cannot be written is read all the same
-	return true
 }
 
 // compiler is the path of g++.
@@ -148,152 +185,18 @@ func Compiler(ctx context.Context) (string, error) {
 	const patience, most = 5 * time.Second, 4 << 10
 	out, err := tool.Ask(ctx, patience, most, path, "--version")
 	if err != nil {
-		return "", fmt.Errorf("%s does not tell its version: %w", path, err)
+		return "", fmt.Errorf("%s does not tell its version: %w", Shown(path), err)
 	}
 	first, _, _ := strings.Cut(out, "\n")
-	return strings.TrimSpace(first) + " (" + path + ")", nil
+	return Shown(strings.TrimSpace(first)) + " (" + Shown(path) + ")", nil
 }
 
-// make compiles every file by itself, several at a time, and links them.
-func (c *compilation) make(ctx context.Context) (err error) {
-	gpp, err := compiler()
-	if err != nil {
-		return err
-	}
-	dir, err := os.MkdirTemp(c.dir, "making-")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	if err := writeSources(dir, c.list); err != nil {
-		return err
-	}
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	var wg sync.WaitGroup
-	var first error
-	var mu sync.Mutex
-	places := make(chan struct{}, runtime.NumCPU())
-	var objects []string
-	for _, s := range c.list {
-		if !s.unit() {
-			continue
-		}
-		object := strings.ReplaceAll(s.path, "/", "_") + ".o"
-		objects = append(objects, object)
-		wg.Go(func() {
-			places <- struct{}{}
-			defer func() { <-places }()
-			args := slices.Concat(c.flags, []string{"-I.", "-Iemu", "-Isrc", "-c", "-x", "c++", s.path, "-o", object})
-			if err := compile(ctx, dir, gpp, args); err != nil {
-				mu.Lock()
-				defer mu.Unlock()
-				if first == nil {
-					first = fmt.Errorf("compile %s: %w", s.path, err)
-				}
-				stop()
-			}
-		})
-	}
-	wg.Wait()
-	if first != nil {
-		return first
-	}
-	const made = "library.so"
-	if err := compile(ctx, dir, gpp, slices.Concat([]string{"-shared", "-o", made}, objects, []string{"-ldl", "-lpthread"})); err != nil {
-		return fmt.Errorf("link: %w", err)
-	}
-	return os.Rename(filepath.Join(dir, made), c.path)
-}
-
-// said is how much of what a compiler prints is kept, in bytes.
-const said = 4 << 10
-
-func compile(ctx context.Context, dir, gpp string, args []string) error {
-	cmd := exec.CommandContext(ctx, gpp, args...)
-	out := &tool.Output{Limit: said}
-	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, out, out
-	tool.Own(cmd)
-	err := cmd.Run()
-	if ctx.Err() != nil && err != nil {
-		return context.Cause(ctx)
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w: %s", gpp, err, strings.TrimSpace(out.String()))
-	}
-	return nil
-}
-
-// Bounds of the cache: libraries of earlier versions of the program that nobody has used for a while go.
-const (
-	keptLibraries = 4
-	keptFor       = 24 * time.Hour
-)
-
-// tidy removes libraries beyond the bounds, and what a compilation that was killed has left. One that is in use is no trouble: whoever
-// has it open keeps it.
-func (c *compilation) tidy() {
-	entries, err := os.ReadDir(c.dir)
-	if err != nil {
-		return
-	}
-	type entry struct {
-		path string
-		at   time.Time
-	}
-	var libraries []entry
-	for _, e := range entries {
-		info, err := e.Info()
-		if err != nil {
-			continue
-		}
-		path := filepath.Join(c.dir, e.Name())
-		switch {
-		case strings.HasPrefix(e.Name(), "making-"): // by nobody alive: the lock is held
-			_ = os.RemoveAll(path)
-		case strings.HasSuffix(e.Name(), ".so") && path != c.path:
-			libraries = append(libraries, entry{path, info.ModTime()})
-		}
-	}
-	slices.SortFunc(libraries, func(a, b entry) int { return b.at.Compare(a.at) })
-	for i, l := range libraries {
-		if i >= keptLibraries-1 && time.Since(l.at) > keptFor || i >= 4*keptLibraries {
-			_ = os.Remove(l.path)
-		}
-	}
-}
-
-// lockTick is how often somebody who waits for a lock looks whether it is free.
-const lockTick = 100 * time.Millisecond
-
-// lock takes a lock among programs.
-func lock(ctx context.Context, path string) (unlock func(), err error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	for {
-		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if err == nil {
-			return func() { _ = f.Close() }, nil
-		}
-		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
-			return nil, errors.Join(err, f.Close())
-		}
-		select {
-		case <-time.After(lockTick):
-		case <-ctx.Done():
-			return nil, errors.Join(context.Cause(ctx), f.Close())
-		}
-	}
-}
-
-// Compiled reports whether the emulated library of this program is in the user's cache already, and where.
-func Compiled() (path string, there bool) {
+// Compiled is where the emulated library of this program is in the user's cache. The error says why it cannot be used as it is:
+// fs.ErrNotExist where it has not been compiled.
+func Compiled() (path string, err error) {
 	c, err := plan()
 	if err != nil {
-		return "", false
+		return "", err
 	}
-	_, err = os.Stat(c.path)
-	return c.path, err == nil || !errors.Is(err, fs.ErrNotExist)
+	return c.path, c.check()
 }

@@ -4,10 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -16,102 +13,6 @@ import (
 	"boost-tui/kernels"
 	"boost-tui/kernels/backend"
 )
-
-// fakeCompiler is a folder with a g++ that writes down its calls and makes empty files, or fails.
-func fakeCompiler(t *testing.T, script string) (dir, calls string) {
-	t.Helper()
-	dir = t.TempDir()
-	calls = filepath.Join(dir, "calls")
-	text := "#!/bin/sh\necho \"$@\" >>" + calls + "\n" + script + "\nwhile [ $# -gt 1 ]; do [ \"$1\" = -o ] && : >\"$2\"; shift; done\n"
-	if err := os.WriteFile(filepath.Join(dir, "g++"), []byte(text), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("PATH", dir+":/usr/bin:/bin")
-	t.Setenv("XDG_CACHE_HOME", filepath.Join(dir, "cache"))
-	t.Setenv(EnvMode, "")
-	return dir, calls
-}
-
-func links(t *testing.T, calls string) int {
-	t.Helper()
-	b, err := os.ReadFile(calls)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return strings.Count(string(b), "-shared")
-}
-
-// Programs that want the library at the same time make one; what they leave is the library and the lock.
-func TestCompiledOnce(t *testing.T) {
-	dir, calls := fakeCompiler(t, "")
-	cache := filepath.Join(dir, "cache", "boost-tui", "emulated")
-	killed := filepath.Join(cache, "making-by-a-killed-one")
-	if err := os.MkdirAll(killed, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	for i := range 20 {
-		old := filepath.Join(cache, fmt.Sprintf("libboost_emucuda-%d.so", i))
-		at := time.Now().Add(-time.Duration(i+2) * keptFor)
-		if err := errors.Join(os.WriteFile(old, nil, 0o600), os.Chtimes(old, at, at)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	var wg sync.WaitGroup
-	paths := make([]string, 4)
-	for i := range paths {
-		wg.Go(func() {
-			var err error
-			if paths[i], err = Compile(context.Background(), nil); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wg.Wait()
-	for _, p := range paths {
-		if p != paths[0] {
-			t.Errorf("paths %v", paths)
-		}
-	}
-	if n := links(t, calls); n != 1 {
-		t.Errorf("linked %d times", n)
-	}
-	left, err := os.ReadDir(cache)
-	if err != nil || len(left) != 1+1+keptLibraries-1 {
-		t.Errorf("left: %v, %v", left, err)
-	}
-	if path, there := Compiled(); !there || path != paths[0] {
-		t.Errorf("compiled: %s, %v", path, there)
-	}
-	t.Setenv(EnvMode, "racecheck random=3")
-	if Mode() != "random=3" {
-		t.Errorf("mode %q", Mode())
-	}
-	other, err := Compile(context.Background(), nil)
-	if err != nil || other == paths[0] || links(t, calls) != 2 {
-		t.Errorf("with racecheck: %s, %v", other, err)
-	}
-}
-
-func TestCompilersThatFail(t *testing.T) {
-	dir, _ := fakeCompiler(t, "echo the disk is full >&2; exit 1")
-	_, err := Compile(context.Background(), nil)
-	if err == nil || !strings.Contains(err.Error(), "the disk is full") || !strings.Contains(err.Error(), "emulated device: compile ") {
-		t.Errorf("%v", err)
-	}
-	if _, there := Compiled(); there {
-		t.Error("there is a library")
-	}
-	fakeCompiler(t, "sleep 600")
-	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
-	defer cancel()
-	if _, err := Compile(ctx, nil); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("one that hangs: %v", err)
-	}
-	t.Setenv("PATH", filepath.Join(dir, "nothing"))
-	if _, err := Compile(context.Background(), nil); !errors.Is(err, ErrNoCompiler) || !strings.Contains(err.Error(), "apt-get install g++") {
-		t.Errorf("none: %v", err)
-	}
-}
 
 // device opens the emulated device in a mode.
 func device(t *testing.T, mode string) *backend.Device {

@@ -27,7 +27,7 @@ func Find() (string, error) {
 			_, err = os.Stat(path)
 		}
 		if err != nil {
-			return "", fmt.Errorf("%w: $%s is %s: %w", ErrNoLibrary, EnvLibrary, path, err)
+			return "", fmt.Errorf("%w: $%s is %s: %w", ErrNoLibrary, EnvLibrary, Shown(path), bare(err))
 		}
 		return path, nil
 	}
@@ -36,17 +36,31 @@ func Find() (string, error) {
 		if _, err := os.Stat(p); err == nil {
 			return p, nil
 		} else if !errors.Is(err, fs.ErrNotExist) {
-			return "", fmt.Errorf("%w: %w", ErrNoLibrary, err)
+			return "", fmt.Errorf("%w: %s: %w", ErrNoLibrary, Shown(p), bare(err))
 		}
 	}
-	return "", fmt.Errorf("%w: $%s is not set, and there is none at %s; make cuda builds it, without root", ErrNoLibrary, EnvLibrary, strings.Join(places, ", "))
+	return "", fmt.Errorf("%w: $%s is not set, and there is none at %s; make cuda builds it, without root", ErrNoLibrary, EnvLibrary, Shown(strings.Join(places, ", ")))
 }
+
+// bare is an error without the path, which stands beside it.
+func bare(err error) error {
+	if at := (*fs.PathError)(nil); errors.As(err, &at) {
+		return at.Err
+	}
+	return err
+}
+
+// shown is an error with a path in it, for a line of people.
+type shown struct{ error }
+
+func (s shown) Error() string { return Shown(s.error.Error()) }
+func (s shown) Unwrap() error { return s.error }
 
 // places are where the library is looked for, the first first.
 func places() []string {
 	var list []string
 	add := func(dir string, err error, more ...string) {
-		if err != nil || dir == "" {
+		if err != nil || !filepath.IsAbs(dir) { // as of a HOME that is not
 			return
 		}
 		path := filepath.Join(append(append([]string{dir}, more...), LibraryName)...)

@@ -31,7 +31,7 @@ type slot struct {
 // track holds the latest of a sequence of notes. The writer fills the copy that is not published and
 // then publishes it: one that is killed half-way leaves the previous note whole.
 type track struct {
-	published atomic.Uint64 // sequence<<2 | State; the note is copies[sequence&1]
+	published atomic.Uint64 // sequence<<stateBits | State; the note is copies[sequence&1]
 	copies    [2]note
 }
 

@@ -65,6 +65,19 @@ func TestNotes(t *testing.T) {
 	if n := read(t, b, 1); n.Label != l || n.State != Done {
 		t.Fatalf("arrived reads %+v", n)
 	}
+	for _, c := range []struct {
+		m    kernels.UnderWay
+		want string
+	}{
+		{kernels.UnderWay{Label: out, State: kernels.MessageAhead}, "before forward.head/loss, to which its device has not come"},
+		{kernels.UnderWay{Label: out, State: kernels.MessageBegun}, "forward.head/loss, waiting for the other ranks"},
+		{kernels.UnderWay{}, "after backward.l12.attn.core/qkv.B (micro-batch 2)"},
+	} {
+		w.Under(c.m)
+		if n := read(t, b, 1); n.String() != c.want || n.Issued != 1 {
+			t.Fatalf("%+v reads %q, %d issued", c.m, n, n.Issued)
+		}
+	}
 	if n := read(t, b, 0); n.State != Nothing {
 		t.Fatalf("the neighbour says %+v", n)
 	}

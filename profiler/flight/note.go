@@ -18,10 +18,11 @@ const (
 	Running              // the rank is inside it
 	Waiting              // it runs on another stream and the rank can do nothing until it is done
 	Done                 // it came back and nothing was noted since
+	Ahead                // its device has not come to it: the rank waits for what was issued before
 )
 
 const (
-	stateBits = 2
+	stateBits = 3
 	stateMask = 1<<stateBits - 1
 )
 
@@ -30,8 +31,10 @@ type Note struct {
 	PID   int
 	Step  int // from 1; 0 before the first step
 	State State
-	Seq   uint64        // of the notes of its kind; another one is another operation, even under the same label
-	Label kernels.Label // text longer than the slot is cut
+	Seq   uint64 // of the notes of its kind; another one is another operation, even under the same label
+	// Issued counts the operations of the compute stream that the rank has begun to issue.
+	Issued uint64
+	Label  kernels.Label // text longer than the slot is cut
 }
 
 // String is "forward.l3.attn.in/qkv (micro-batch 1), waiting"; empty when nothing was noted.
@@ -46,6 +49,8 @@ func (n Note) String() string {
 	switch n.State {
 	case Waiting:
 		s += ", waiting for the other ranks"
+	case Ahead:
+		s = "before " + s + ", to which its device has not come"
 	case Done:
 		s = "after " + s
 	}
@@ -88,6 +93,18 @@ func (w *Writer) Done() { w.s.op.mark(Done) }
 // Wait notes that the rank can do nothing until this operation of another stream is done: a
 // collective whose peers may be missing.
 func (w *Writer) Wait(l kernels.Label) { w.s.group.set(&l, Waiting) }
+
+// Under notes what the rank's device has come to while the rank waits for it.
+func (w *Writer) Under(m kernels.UnderWay) {
+	switch m.State {
+	case kernels.MessageBegun:
+		w.s.group.set(&m.Label, Waiting)
+	case kernels.MessageAhead:
+		w.s.group.set(&m.Label, Ahead)
+	default:
+		w.Arrived()
+	}
+}
 
 // Arrived notes that it is done.
 func (w *Writer) Arrived() { w.s.group.mark(Done) }
@@ -166,10 +183,10 @@ func (b *Board) Read(rank int) (Note, error) {
 		return Note{}, nil
 	}
 	n := Note{PID: int(s.pid.Load()), Step: max(0, int(s.step.Load()))}
-	if l, st, seq := s.group.get(); st == Waiting {
-		n.Label, n.State, n.Seq = l, st, seq
-		return n, nil
-	}
 	n.Label, n.State, n.Seq = s.op.get()
+	n.Issued = n.Seq
+	if l, st, seq := s.group.get(); st == Waiting || st == Ahead {
+		n.Label, n.State, n.Seq = l, st, seq
+	}
 	return n, nil
 }

@@ -1,15 +1,14 @@
 // Package devices opens what ranks compute on, and says of each kind of device whether this machine can have it and what is
 // missing: the processor, NVIDIA's GPUs by libboost_cuda.so, and the emulator.
 //
-// Start reading at InProcess; Look says what there is for GPUs.
+// Start reading at InProcess; Look in look.go says what there is for GPUs, without letting a library into this process.
 package devices
 
 import (
-	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"os"
-	"strings"
 	"time"
 
 	"boost-tui/experiment"
@@ -38,7 +37,10 @@ type Place struct {
 	Rank, World int // among the ranks of the host
 }
 
-// Stall is for how long a message waits for other ranks.
+// longestStall is what fits into what a device is told, which is milliseconds in 32 bits.
+const longestStall = math.MaxInt32 * time.Millisecond
+
+// Stall is for how long a message waits for other ranks, in whole milliseconds, rounded up: 0 is for good.
 func Stall() (time.Duration, error) {
 	text := os.Getenv(EnvStall)
 	if text == "" {
@@ -46,9 +48,12 @@ func Stall() (time.Duration, error) {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 {
-		return 0, fmt.Errorf("$%s is %q: not a duration like 90s or 10m", EnvStall, text)
+		return 0, fmt.Errorf("$%s is %.40q: not a duration like 90s or 10m", EnvStall, text)
 	}
-	return d, nil
+	if d > longestStall {
+		return 0, fmt.Errorf("$%s is %.40q: at most %v, or 0 to wait for good", EnvStall, text, longestStall)
+	}
+	return (d + time.Millisecond - 1).Truncate(time.Millisecond), nil
 }
 
 // OpenCUDA opens the GPU of a rank.
@@ -128,13 +133,17 @@ func OpenEmulated(ctx context.Context, at Place, say func(format string, args ..
 	return d, nil
 }
 
-// InProcess opens devices of one kind for ranks that live in this process together: reference cases do.
+// InProcess opens devices of one kind for ranks that live in this process together: reference cases do. Auto is the processor where nobody
+// has settled it.
 func InProcess(ctx context.Context, kind string, say func(format string, args ...any)) func(rank, n int) (kernels.Device, error) {
 	switch kind {
 	case experiment.DeviceCUDA:
 		return func(rank, n int) (kernels.Device, error) { return OpenCUDA(Place{rank, n}) }
 	case experiment.DeviceEmu:
 		return func(rank, n int) (kernels.Device, error) { return OpenEmulated(ctx, Place{rank, n}, say) }
+	case "", experiment.DeviceAuto, experiment.DeviceCPU:
+	default:
+		return func(int, int) (kernels.Device, error) { return nil, unknown(kind) }
 	}
 	var segment *os.File
 	return func(rank, n int) (kernels.Device, error) {
@@ -153,6 +162,10 @@ func InProcess(ctx context.Context, kind string, say func(format string, args ..
 	}
 }
 
+func unknown(kind string) error {
+	return fmt.Errorf("there is no device %.40q: %s, %s, %s or %s", kind, experiment.DeviceAuto, experiment.DeviceCPU, experiment.DeviceCUDA, experiment.DeviceEmu)
+}
+
 // Prepare does what must be there before ranks start: the emulated device is compiled.
 func Prepare(ctx context.Context, kind string, say func(format string, args ...any)) error {
 	if kind != experiment.DeviceEmu {
@@ -160,137 +173,4 @@ func Prepare(ctx context.Context, kind string, say func(format string, args ...a
 	}
 	_, err := cuda.Compile(ctx, say)
 	return err
-}
-
-// GPUs is what this machine has for the cuda device.
-type GPUs struct {
-	Driver    string         // version and path; empty: none
-	Cards     int            // that are visible
-	Library   string         // path of libboost_cuda.so; empty: none will do
-	Findings  []cuda.Finding // what the library says: cards, cuBLASLt, NCCL
-	noDriver  error
-	noLibrary error
-}
-
-// Look finds out. It opens no device.
-func Look() GPUs {
-	var g GPUs
-	d, err := cuda.FindDriver()
-	if g.noDriver = err; err == nil {
-		g.Driver, g.Cards = d.String(), d.Cards
-	}
-	path, err := cuda.Find()
-	if err != nil {
-		g.noLibrary = err
-		return g
-	}
-	l, err := cuda.Load(path, cuda.Name)
-	if err != nil {
-		g.noLibrary = err
-		return g
-	}
-	p, err := l.Probe()
-	if err != nil {
-		g.noLibrary = err
-		return g
-	}
-	g.Library, g.Findings = l.Path, p.Findings
-	return g
-}
-
-// Lack is something that the cuda device lacks here.
-type Lack struct{ What, Why string }
-
-// Lacks is what keeps so many ranks of this host from computing on GPUs, in the order in which it is to be put right; nil: nothing does.
-func (g GPUs) Lacks(ranks int) []Lack {
-	var out []Lack
-	switch {
-	case g.noDriver != nil:
-		out = append(out, Lack{"driver", g.noDriver.Error()})
-	case g.Cards == 0:
-		out = append(out, Lack{"GPU", "no GPU is visible" + hidden()})
-	case g.Cards < ranks && !Shared():
-		out = append(out, Lack{"GPUs", strings.TrimPrefix(tooFew(ranks, g.Cards).Error(), "cuda device: ")})
-	}
-	if g.noLibrary != nil {
-		return append(out, Lack{"library", g.noLibrary.Error()})
-	}
-	for _, f := range g.Findings {
-		if f.Lacks == "" || g.Cards == 0 && !isLibrary(f.What) || ranks == 1 && strings.Contains(f.What, "NCCL") {
-			continue
-		}
-		out = append(out, Lack{f.What, f.Lacks})
-	}
-	return out
-}
-
-// isLibrary tells libraries from what a machine without a driver lacks anyway.
-func isLibrary(what string) bool {
-	return strings.Contains(what, "NCCL") || strings.Contains(what, "cuBLAS")
-}
-
-// Check says in one error what keeps so many ranks of this host from computing on GPUs.
-func (g GPUs) Check(ranks int) error {
-	lacks := g.Lacks(ranks)
-	if len(lacks) == 0 {
-		return nil
-	}
-	words := make([]string, len(lacks))
-	for i, l := range lacks {
-		words[i] = l.What + ": " + l.Why
-	}
-	return fmt.Errorf("device cuda cannot be had here; missing: %s", strings.Join(words, "; "))
-}
-
-// CheckRun says what keeps a run whose ranks are on this host from its device, and what auto means for it. The device is
-// opened, so that what no look finds out is found out before ranks start.
-func CheckRun(kind string, ranks int) (device string, err error) {
-	kind = cmp.Or(kind, experiment.DeviceAuto)
-	if kind == experiment.DeviceCPU {
-		return kind, nil
-	}
-	if err := checkEnvironment(kind); err != nil {
-		return "", err
-	}
-	if kind != experiment.DeviceCUDA && kind != experiment.DeviceAuto {
-		return kind, nil
-	}
-	if kind == experiment.DeviceAuto {
-		if _, err := cuda.FindDriver(); err != nil { // what most machines say, in no time
-			return experiment.DeviceCPU, nil
-		}
-	}
-	g := Look()
-	err = g.Check(ranks)
-	if err == nil {
-		err = tryFirst(ranks)
-	}
-	switch {
-	case err == nil:
-		// Ranks work in another folder and must find the same library.
-		return experiment.DeviceCUDA, os.Setenv(cuda.EnvLibrary, g.Library)
-	case kind == experiment.DeviceAuto:
-		return experiment.DeviceCPU, nil
-	}
-	return "", err
-}
-
-// checkEnvironment refuses what ranks would refuse later.
-func checkEnvironment(kind string) error {
-	if _, err := Stall(); err != nil {
-		return err
-	}
-	if kind == experiment.DeviceEmu {
-		return cuda.CheckMode()
-	}
-	return nil
-}
-
-// tryFirst opens the first rank's device and closes it.
-func tryFirst(ranks int) error {
-	d, err := OpenCUDA(Place{0, ranks})
-	if err != nil {
-		return err
-	}
-	return d.Close()
 }

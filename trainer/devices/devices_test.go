@@ -1,6 +1,8 @@
 package devices
 
 import (
+	"errors"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -53,6 +55,7 @@ func TestWhatIsMissing(t *testing.T) {
 		"both libraries":       {with(lt, nccl), 2, []string{"cuBLASLt: libcublasLt", "NCCL: libnccl"}},
 		"a GPU":                {with(fine), 3, []string{"GPUs: 3 ranks on this host need 3 GPUs, and 2 are visible"}},
 		"everything":           {none, 1, []string{"driver: no NVIDIA driver", "library: libboost_cuda.so was not found"}},
+		"everything, and both": {GPUs{noDriver: cuda.ErrNoDriver, noLibrary: cuda.ErrNoLibrary, Findings: []cuda.Finding{lt, nccl}}, 2, []string{"driver: no NVIDIA driver", "library: libboost_cuda.so was not found", "cuBLASLt: libcublasLt", "NCCL: libnccl"}},
 		"cards that are there": {GPUs{Driver: "x", Library: "/x"}, 1, []string{"GPU: no GPU is visible"}},
 	} {
 		err := c.g.Check(c.ranks)
@@ -69,35 +72,62 @@ func TestWhatIsMissing(t *testing.T) {
 }
 
 func TestStall(t *testing.T) {
-	for text, want := range map[string]time.Duration{"": stall, "90s": 90 * time.Second, "0": 0} {
+	for text, want := range map[string]time.Duration{"": stall, "90s": 90 * time.Second, "0": 0, "1ns": time.Millisecond, "1.5ms": 2 * time.Millisecond,
+		"596h31m23.647s": math.MaxInt32 * time.Millisecond} {
 		t.Setenv(EnvStall, text)
 		if got, err := Stall(); err != nil || got != want {
 			t.Errorf("%q: %v, %v", text, got, err)
 		}
 	}
-	for _, bad := range []string{"soon", "-1s", "5"} {
+	for bad, want := range map[string]string{"soon": "not a duration", "-1s": "not a duration", "5": "not a duration",
+		"600h": "at most 596h31m23.647s", "596h31m23.648s": "at most", "2540400h": "at most"} {
 		t.Setenv(EnvStall, bad)
-		if _, err := Stall(); err == nil || !strings.Contains(err.Error(), EnvStall) {
+		if _, err := Stall(); err == nil || !strings.Contains(err.Error(), EnvStall) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", bad, err)
+		}
+		if _, err := CheckRun(experiment.DeviceEmu, 1); err == nil {
+			t.Errorf("%q: a run begins", bad)
 		}
 	}
 }
 
 func TestAutoOnThisMachine(t *testing.T) {
 	for _, kind := range []string{experiment.DeviceCPU, experiment.DeviceEmu} {
-		if got, err := CheckRun(kind, 4); err != nil || got != kind {
-			t.Errorf("%s: %s, %v", kind, got, err)
+		if got, why, err := Settle(kind, 4); err != nil || why != nil || got != kind {
+			t.Errorf("%s: %s, %v, %v", kind, got, why, err)
 		}
 	}
 	if _, err := cuda.FindDriver(); err == nil {
 		t.Skip("there is a driver")
 	}
 	for _, kind := range []string{"", experiment.DeviceAuto} {
-		if got, err := CheckRun(kind, 1); err != nil || got != experiment.DeviceCPU {
-			t.Errorf("%q: %s, %v", kind, got, err)
+		if got, why, err := Settle(kind, 1); err != nil || got != experiment.DeviceCPU || !errors.Is(why, cuda.ErrNoDriver) {
+			t.Errorf("%q: %s, %v, %v", kind, got, why, err)
 		}
 	}
 	if _, err := CheckRun(experiment.DeviceCUDA, 1); err == nil {
 		t.Error("cuda can be had without a driver")
+	}
+}
+
+// A kind that there is not is nobody's.
+func TestUnknownKinds(t *testing.T) {
+	for _, kind := range []string{"foo", "CUDA", "gpu", " cpu"} {
+		if _, err := CheckRun(kind, 1); err == nil || !strings.Contains(err.Error(), "there is no device") {
+			t.Errorf("%q: %v", kind, err)
+		}
+		if d, err := InProcess(t.Context(), kind, nil)(0, 1); err == nil || d != nil || !strings.Contains(err.Error(), "there is no device") {
+			t.Errorf("%q is opened: %v", kind, err)
+		}
+	}
+	for _, kind := range []string{"", experiment.DeviceAuto, experiment.DeviceCPU} {
+		d, err := InProcess(t.Context(), kind, nil)(0, 1)
+		if err != nil {
+			t.Errorf("%q: %v", kind, err)
+			continue
+		}
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 // bt_emu_streams.cc - queues of work, who runs them and when; modes.
 #include "bt_emu_streams.h"
 #include <map>
+#include <sstream>
 #include <time.h>
 
 namespace emu {
@@ -113,25 +114,27 @@ cudaError_t status() {
 }
 cudaError_t launch_error(cudaError_t e) { return last_error = e; }
 
+// Decimal digits that 64 bits hold, and nothing else.
+static bool number(const std::string &text, uint64_t *out) {
+  *out = 0;
+  for (char c : text)
+    if (c < '0' || c > '9' || __builtin_mul_overflow(*out, 10, out) || __builtin_add_overflow(*out, c - '0', out)) return false;
+  return !text.empty();
+}
+
+// The program refuses the same before it opens anything: CheckMode (kernels/cuda/emulated.go).
 const char *set_mode(const char *words) {
   Guard g(lock());
   bool random = false, lazy = false;
   uint64_t seed = 1;
-  std::string text = words ? words : "", word;
-  for (size_t i = 0; i <= text.size(); i++) {
-    if (i < text.size() && text[i] != ' ' && text[i] != ',') {
-      word += text[i];
-      continue;
-    }
-    char *end = nullptr;
-    if (word.compare(0, 7, "random=") == 0) {
-      seed = strtoull(word.c_str() + 7, &end, 10);
-      if (word.size() == 7 || *end) return "the seed of random= is no number";
+  std::istringstream list(words ? words : "");
+  for (std::string word; list >> word;) {
+    if (!word.compare(0, 7, "random=")) {
+      if (!number(word.substr(7), &seed)) return "the seed of random= is a number from 0 to 18446744073709551615";
       random = true;
     } else if (word == "random") random = true;
     else if (word == "lazy") lazy = true;
-    else if (!word.empty() && word != "order") return "the emulator's modes are order, random, random=SEED and lazy";
-    word.clear();
+    else if (word != "order") return "the emulator's modes are order, random, random=SEED and lazy, with blanks between them";
   }
   M.opt.random = random;
   M.opt.lazy = lazy;

@@ -82,6 +82,13 @@ int64_t now_ns();
 bool alive(const Member &);
 uint64_t start_of_process(int pid); // 0: there is none
 uint64_t type_bytes(int32_t type);  // 0: not one that this knows
+// What the message whose turn it is waits for.
+struct Wait {
+  cudaStream_t stream = nullptr;
+  bool begun = false;
+  int32_t kind = 0, peer = 0; // peer: of a transfer
+  uint64_t seq = 0;
+};
 } // namespace fake
 
 // What a handle is. Messages that are under way keep it.
@@ -98,6 +105,7 @@ struct nccl_comm_t {
   uint64_t sent[fake::RANKS] = {}, received[fake::RANKS] = {};
   fake::Room half[2], mail[fake::RANKS];
   int64_t looked_ns = 0; // for the dead
+  fake::Wait wait;       // under the lock of waits
   // splitting
   uint64_t splits = 0;
   nccl_comm_t **child = nullptr;

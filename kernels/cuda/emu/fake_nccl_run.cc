@@ -226,8 +226,22 @@ static bool poll(Flight *f) {
     const Part &p = f->ops[0].part;
     over = p.kind == SEND ? transfer_sent(f, p.root) : p.kind == RECV ? transfer_received(f, p.root) : collective(f);
   }
+  {
+    std::lock_guard<std::mutex> g(waits_lock());
+    c->wait = {f->stream, f->begun && !over, f->ops[0].part.kind, f->ops[0].part.root, f->seq};
+  }
   if (over) c->turn++;
   return over;
+}
+
+// The ranks that have not said what the message wants of them.
+static uint64_t absent(const nccl_comm_t *c, const Wait &w) {
+  const Header *h = c->shared->header;
+  uint64_t peer = (uint64_t)1 << w.peer, ranks = 0;
+  if (w.kind == SEND) return h->mail[c->rank][w.peer].copied < w.seq ? peer : 0;
+  if (w.kind == RECV) return h->mail[w.peer][c->rank].posted < w.seq ? peer : 0;
+  for (int r = 0; r < c->n; r++) ranks |= (uint64_t)(h->member[r].posted < w.seq) << r;
+  return ranks;
 }
 
 void run(const Comm &c, cudaStream_t s, std::vector<Operation> ops) {
@@ -245,6 +259,12 @@ void bt_fake_waited(cudaStream_t s, std::atomic<int64_t> *out) {
     w.waited_ns = 0;
     return true;
   });
+}
+
+uint64_t bt_fake_absent(nccl_comm h, cudaStream_t s) {
+  fake::Comm c = fake::find(h);
+  std::lock_guard<std::mutex> g(fake::waits_lock());
+  return c && c->wait.begun && c->wait.stream == s ? fake::absent(c.get(), c->wait) : 0;
 }
 
 void bt_fake_hold(cudaStream_t s, int64_t ns) {

@@ -47,7 +47,7 @@ void bt_comm_fail(bt_comm *m, bt_status status, const char *format, ...) {
   va_end(args);
   if (!m->flights.empty() && n > 0 && (size_t)n < sizeof m->why) {
     const bt_flight &f = m->flights.front();
-    snprintf(m->why + n, sizeof m->why - n, "; it is at #%llu %s: %s", (unsigned long long)f.seq, f.label, f.what);
+    snprintf(m->why + n, sizeof m->why - n, "; this rank is at #%llu %s: %s", (unsigned long long)f.seq, f.label, f.what);
   }
   m->failed = status;
   abort_all(m);
@@ -67,7 +67,7 @@ bt_status bt_comm_settle(bt_comm *m, nccl_comm comm, const char *what, int64_t m
   }
 }
 
-static bt_status no_nccl(bt_ctx *c) { return bt_fail(c, BT_EUNSUPPORTED, "%s", c->lib->nccl_file.why.c_str()); }
+static bt_status no_nccl(bt_ctx *c) { return bt_fail(c, BT_EUNSUPPORTED, "NCCL: %s", c->lib->nccl_file.why.c_str()); }
 
 bt_status bt_comm_uid(bt_ctx *c, bt_uid *out) {
   bt_status status = bt_current(c);

@@ -11,6 +11,8 @@ struct bt_flight {
   bt_stream *on;
   uint64_t ticket;
   cudaEvent_t start, end;
+  nccl_comm comm; // that carries it
+  int peer;       // of a transfer: the other end; -1: all ranks
   int64_t started_ns; // when it was first seen to have started; 0: not yet
 };
 

@@ -37,10 +37,11 @@ static bt_status find_device(bt_ctx *c) {
   int n = 0;
   if (!c->lib->driver.found()) return bt_fail(c, BT_EUNSUPPORTED, "%s", c->lib->driver.why.c_str());
   cudaError_t e = cudaGetDeviceCount(&n);
-  if (e == cudaErrorNoDevice || (e == cudaSuccess && n == 0))
+  if (e == cudaErrorNoDevice || (e == cudaSuccess && n < 1))
     return bt_fail(c, BT_EUNSUPPORTED, "this machine has no CUDA device that may be used (CUDA_VISIBLE_DEVICES)");
   if (e != cudaSuccess) return bt_check(c, "look for devices", e);
-  if (c->device < 0 || c->device >= n) return bt_fail(c, BT_EINVAL, "device %d; there are %d, from 0 on", c->device, n);
+  if (c->device < 0 || c->device >= n)
+    return bt_fail(c, BT_EINVAL, "there is no device %d: they are numbered from 0 to %d", c->device, n - 1);
   return BT_OK;
 }
 
@@ -110,7 +111,7 @@ static bt_status context_open(const bt_options *o, bt_ctx **out, char *err, size
 #endif
   if (!status) status = bt_current(c);
   if (!status) status = ask_device(c);
-  if (!status && !c->lib->lt_file.found()) status = bt_fail(c, BT_EUNSUPPORTED, "%s", c->lib->lt_file.why.c_str());
+  if (!status && !c->lib->lt_file.found()) status = bt_fail(c, BT_EUNSUPPORTED, "cuBLASLt: %s", c->lib->lt_file.why.c_str());
   bt_stream *compute = nullptr;
   if (!status) status = bt_stream_new(c, &compute);
   if (!status) status = bt_clock_open(c);
@@ -133,8 +134,11 @@ static void line(char *text, size_t len, const std::string &l) {
 }
 // "what<TAB>version, path<TAB>state"
 static std::string library_line(const char *what, const bt_library &l, bool state) {
-  std::string s = std::string(what) + "\t" + l.version + (l.path.empty() || l.path == l.version ? "" : ", " + l.path);
-  return state ? s + "\t" + (l.found() ? "ok" : l.why) : s;
+  std::string path = l.path, why = l.why;
+  bt_one_line(&path[0]), bt_one_line(&why[0]);
+  if (path == l.version) path = "";
+  std::string s = std::string(what) + "\t" + l.version + (path.empty() || l.version.empty() ? "" : ", ") + path;
+  return state ? s + "\t" + (l.found() ? "ok" : why) : s;
 }
 
 static std::string dotted(int v) { return std::to_string(v / 1000) + "." + std::to_string(v % 1000 / 10); }
@@ -184,7 +188,7 @@ static bt_status probe(const bt_options *o, bt_probe *out) {
   cudaRuntimeGetVersion(&runtime);
   line(out->text, sizeof out->text, library_line("driver", l.driver, true));
   line(out->text, sizeof out->text, "CUDA runtime\t" + dotted(runtime) + ", built in\tok");
-  if (!l.driver.found() || cudaGetDeviceCount(&n) != cudaSuccess) n = 0;
+  if (!l.driver.found() || cudaGetDeviceCount(&n) != cudaSuccess || n < 0) n = 0;
   cudaGetLastError(); // that there is none is no error here
   out->devices = n;
   if (!n) line(out->text, sizeof out->text, "devices\t0\tno GPU that may be used, for --device cuda");
@@ -209,7 +213,7 @@ static const bt_api table = {BT_ABI,         sizeof(bt_api),
                              bt_stream_wait, bt_stream_query, bt_stream_error, bt_event_new,  bt_event_record,
                              bt_event_time,  bt_launch,       bt_comm_uid,     bt_comm_join,  bt_comm_ready,
                              bt_comm_status, bt_comm_end,     context_info,    probe,         bt_range,
-                             bt_gemm_algorithm};
+                             bt_gemm_algorithm, bt_comm_oldest};
 
 extern "C" __attribute__((visibility("default"))) const bt_api *bt_backend(uint32_t abi, uint32_t size) {
   return abi == BT_ABI && size <= sizeof(bt_api) ? &table : nullptr;

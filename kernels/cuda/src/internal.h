@@ -108,6 +108,7 @@ bt_status bt_comm_join(bt_ctx *, const bt_uid *, int32_t n, int32_t rank, const 
 bt_status bt_comm_ready(bt_comm *, int32_t wait_us);
 bt_status bt_comm_status(bt_comm *, char *text, size_t len);
 bt_status bt_comm_end(bt_comm *, int32_t how);
+bt_status bt_comm_oldest(bt_comm *, bt_under_way *);
 bt_status bt_message(bt_ctx *, bt_stream *, const bt_coll *);
 // Looks after messages that are under way; what has failed fails its stream. certain: also where another thread is at it.
 void bt_comms_watch(bt_ctx *, bool certain);

@@ -5,18 +5,6 @@
 #include <cstring>
 #include <dlfcn.h>
 
-static const bt_wanted lt_wanted = {"cuBLASLt",
-                                    {"libcublasLt.so.13", "libcublasLt.so.12", nullptr},
-                                    "BOOST_CUBLASLT",
-                                    {"CUDA_HOME", "CUDA_PATH"},
-                                    {"cu13", "cublas", nullptr},
-                                    "Install it by pip install nvidia-cublas"};
-static const bt_wanted nccl_wanted = {"NCCL",
-                                      {"libnccl.so.2", nullptr, nullptr},
-                                      "BOOST_NCCL",
-                                      {"NCCL_HOME", "CUDA_HOME"},
-                                      {"nccl", "cu13", nullptr},
-                                      "Install it by pip install nvidia-nccl-cu13"};
 enum { LT_OLDEST = 120000, NCCL_OLDEST = NCCL_CONFIG_VERSION };
 
 static std::string dotted(int major, int minor, int patch) {
@@ -31,9 +19,17 @@ static std::string nccl_version(int n) {
   return n < 10000 ? dotted(n / 1000, n / 100 % 10, n % 100) : dotted(n / 10000, n / 100 % 100, n % 100);
 }
 
-static void too_old(bt_library *l, const bt_wanted *w, const std::string &oldest) {
-  l->why = std::string(w->what) + ": " + l->path + " is version " + l->version + ", too old; " + oldest + " or later is needed. " +
-           w->install;
+// The version before the functions: of a library that is too old, that is what to tell, and not which function it lacks.
+static bool new_enough(bt_library *l, const bt_wanted *w, uint64_t number, std::string (*text)(int), int oldest) {
+  if (!number || number >= 100000000) {
+    l->why = l->path + " says that its version is " + std::to_string(number) + ", so that it is not " + w->what + ". " + w->install;
+    return false;
+  }
+  l->number = static_cast<int>(number);
+  l->version = text(l->number);
+  if (l->number >= oldest) return true;
+  l->why = l->path + " is version " + l->version + ", too old; " + text(oldest) + " or later is needed. " + w->install;
+  return false;
 }
 
 static void open_lt(bt_libraries *l, const char *path) {
@@ -42,12 +38,12 @@ static void open_lt(bt_libraries *l, const char *path) {
       LT_FUNCTIONS(X)
 #undef X
   };
+  const bt_wanted *w = bt_wanted_lt();
   bt_library *f = &l->lt_file;
-  if (!bt_library_search(&lt_wanted, path, f)) return;
-  if (!bt_library_symbols(f, &lt_wanted, symbols, reinterpret_cast<void **>(&l->lt), sizeof symbols / sizeof *symbols)) return;
-  f->number = static_cast<int>(l->lt.version());
-  f->version = lt_version(f->number);
-  if (f->number < LT_OLDEST) too_old(f, &lt_wanted, lt_version(LT_OLDEST));
+  if (!bt_library_search(w, path, f)) return;
+  auto version = reinterpret_cast<size_t (*)(void)>(dlsym(f->handle, "cublasLtGetVersion"));
+  if (version && !new_enough(f, w, version(), lt_version, LT_OLDEST)) return;
+  bt_library_symbols(f, w, symbols, reinterpret_cast<void **>(&l->lt), sizeof symbols / sizeof *symbols);
 }
 
 static void open_nccl(bt_libraries *l, const char *path) {
@@ -58,15 +54,13 @@ static void open_nccl(bt_libraries *l, const char *path) {
   };
   // With several communicators on one GPU their kernels must start in the order in which they were issued. NCCL reads this once.
   setenv("NCCL_LAUNCH_ORDER_IMPLICIT", "1", 0);
+  const bt_wanted *w = bt_wanted_nccl();
   bt_library *f = &l->nccl_file;
-  if (!bt_library_search(&nccl_wanted, path, f)) return;
-  // The version before the functions: of a library that is too old, that is what to tell.
+  if (!bt_library_search(w, path, f)) return;
   auto version = reinterpret_cast<int32_t (*)(int *)>(dlsym(f->handle, "ncclGetVersion"));
-  if (version && !version(&f->number)) {
-    f->version = nccl_version(f->number);
-    if (f->number < NCCL_OLDEST) return too_old(f, &nccl_wanted, nccl_version(NCCL_OLDEST));
-  }
-  bt_library_symbols(f, &nccl_wanted, symbols, reinterpret_cast<void **>(&l->nccl), sizeof symbols / sizeof *symbols);
+  int number = 0;
+  if (version && !new_enough(f, w, version(&number) || number < 0 ? 0 : (uint64_t)number, nccl_version, NCCL_OLDEST)) return;
+  bt_library_symbols(f, w, symbols, reinterpret_cast<void **>(&l->nccl), sizeof symbols / sizeof *symbols);
 }
 
 // A runtime works with the drivers of its own major version and later ones.
@@ -81,14 +75,15 @@ std::string bt_driver_too_old(const std::string &version) {
 }
 
 #ifdef BT_EMU
+// What stands for the libraries, unless options name real ones, as tests do. The environment names those of the cuda device.
 static void use_fakes(bt_libraries *l, const char *cublaslt, const char *nccl) {
-  if (!*cublaslt && !getenv(lt_wanted.variable)) {
+  if (!*cublaslt) {
     l->lt = *bt_fake_lt();
     l->lt_file.path = "emulated";
     l->lt_file.number = static_cast<int>(l->lt.version());
     l->lt_file.version = lt_version(l->lt_file.number);
   }
-  if (!*nccl && !getenv(nccl_wanted.variable)) {
+  if (!*nccl) {
     l->nccl = *bt_fake_nccl();
     l->nccl_file.path = "emulated";
     l->nccl.version(&l->nccl_file.number);

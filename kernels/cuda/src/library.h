@@ -3,6 +3,7 @@
 #include "internal.h"
 #include "lt_api.h"
 #include "nccl_api.h"
+#include "places.h"
 
 // One library: where it was found and what it says of itself, or in why what is missing, where it was looked for, what to do.
 struct bt_library {
@@ -26,15 +27,7 @@ bt_library bt_driver_find(void);
 
 std::string bt_driver_too_old(const std::string &version); // what to say of it
 
-// search.cu: opens the first library of a name that is in one of the usual places, or the one at path.
-struct bt_wanted {
-  const char *what;      // "NCCL"
-  const char *names[3];  // file names, the best first
-  const char *variable;  // of the environment, that can hold a path
-  const char *home[2];   // variables that hold a folder with lib and lib64
-  const char *wheels[3]; // folders below site-packages/nvidia
-  const char *install;   // what to do where there is none
-};
+// search.cu: opens the library at path, or "": the first that will do where places.h looks. why does not say what is looked for.
 void *bt_library_search(const bt_wanted *, const char *path, bt_library *out);
 // The functions of a library, as a table of pointers; false with why when one is missing.
 bool bt_library_symbols(bt_library *, const bt_wanted *, const char *const *symbols, void **table, size_t n);

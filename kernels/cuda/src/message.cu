@@ -96,7 +96,9 @@ static bt_status group(bt_comm *m, const bt_coll *o, cudaStream_t s) {
     bool send = o->part[0].kind == BT_SEND;
     comm = bt_comm_of_flow(m, send ? m->rank : peer, send ? peer : m->rank);
     if (comm != m->main) peer = peer > m->rank; // of the pair: 0 the lower rank, 1 the higher
+    m->flights.back().peer = o->part[0].root;
   }
+  m->flights.back().comm = comm;
   int32_t r = nccl->group_start(), bad = r;
   for (int i = 0; i < o->parts && !bad; i++)
     if (o->part[i].n) bad = issue(nccl, m, comm, &o->part[i], peer, s);
@@ -122,7 +124,7 @@ static cudaEvent_t take_event(bt_comm *m) {
 }
 
 #ifdef BT_EMU
-// fake_nccl.cc: the stream does not go on before so long after all ranks had come to its latest message.
+// fake_nccl_run.cc: the stream does not go on before so long after all ranks had come to its latest message.
 void bt_fake_hold(cudaStream_t, int64_t ns);
 static bt_status hold(bt_ctx *, cudaStream_t s, int64_t ns) {
   if (ns > 0) bt_fake_hold(s, ns);
@@ -138,6 +140,7 @@ static bt_status hold(bt_ctx *c, cudaStream_t, int64_t ns) {
 
 static bt_status fly(bt_ctx *c, bt_comm *m, bt_stream *s, const bt_coll *o) {
   bt_flight f = {};
+  f.peer = -1;
   f.seq = ++m->seq;
   snprintf(f.label, sizeof f.label, "%.*s", BT_LABEL - 1, o->label);
   describe(o, &f);
@@ -170,6 +173,30 @@ bt_status bt_message(bt_ctx *c, bt_stream *s, const bt_coll *o) {
   return status;
 }
 
+#ifdef BT_EMU
+// fake_nccl_run.cc: the ranks of the communicator that its message on the stream waits for, a bit each; 0: it is not its turn.
+uint64_t bt_fake_absent(nccl_comm, cudaStream_t);
+
+// ": ranks 1, 3 of tp have not posted their part of it"
+static std::string who(const bt_comm *m, const bt_flight &f) {
+  enum { NAMED = 4 };
+  uint64_t absent = bt_fake_absent(f.comm, f.on->s);
+  std::string ranks;
+  int n = 0;
+  for (int r = 0; r < m->n; r++) {
+    // Transfers may be on a communicator of two, where ranks have other numbers.
+    if (!(f.peer < 0 ? absent >> r & 1 : absent && r == f.peer)) continue;
+    if (++n <= NAMED) ranks += (n > 1 ? ", " : "") + std::to_string(r);
+  }
+  if (!n) return "";
+  if (n > NAMED) ranks += " and " + std::to_string(n - NAMED) + " more";
+  return (n > 1 ? ": ranks " : ": rank ") + ranks + " of " + m->name + (n > 1 ? " have not posted their" : " has not posted its") +
+         " part of it";
+}
+#else
+static std::string who(const bt_comm *, const bt_flight &) { return ""; } // NCCL does not tell
+#endif
+
 static bool over(cudaEvent_t e) { return cudaEventQuery(e) == cudaSuccess; }
 
 // What NCCL says of its own accord: sockets that were closed; of the fake one disagreements and deaths, too. Of several communicators
@@ -199,10 +226,21 @@ void bt_comm_look(bt_comm *m) {
   for (bt_flight &f : m->flights) {
     if (!f.started_ns && over(f.start)) f.started_ns = now;
     if (!most || !f.started_ns || now - f.started_ns <= most || over(f.end)) continue;
+    std::string absent = who(m, f);
     blame(m, f.seq);
-    bt_comm_fail(m, BT_ECOMM, "its peers have not come for %.1f s", (double)most / 1e9);
+    bt_comm_fail(m, BT_ECOMM, "its peers have not come for %.1f s%s", (double)most / 1e9, absent.c_str());
     return;
   }
+}
+
+bt_status bt_comm_oldest(bt_comm *m, bt_under_way *out) {
+  std::unique_lock<std::mutex> g(m->lock, std::try_to_lock);
+  if (!g.owns_lock() || !m->ready || m->ended) return BT_ENOTREADY;
+  bt_comm_look(m);
+  if (m->failed || m->flights.empty()) return BT_ENOTREADY;
+  const bt_flight &f = m->flights.front();
+  *out = {f.on == bt_compute(m->ctx, nullptr) ? nullptr : f.on, f.ticket, f.started_ns};
+  return BT_OK;
 }
 
 void bt_comms_watch(bt_ctx *c, bool certain) {

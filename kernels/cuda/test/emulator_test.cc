@@ -76,7 +76,8 @@ static void mistakes() {
     if (m.get(&intact)[256 + 5] != (wait ? 2 : -1))
       failures++, printf("FAIL emulator: an asynchronous copy %s\n", wait ? "did not land" : "that nobody waited for landed");
   }
-  for (const char *words : {"random=", "random=x", "slow", "order lazyy"})
+  for (const char *words : {"random=", "random=x", "random=-1", "random=+1", "random=0x1", "random=1.", "random=18446744073709551616",
+                            "random=1,lazy", "order,lazy", ",", "slow", "order lazyy", "racecheck"})
     if (!emu::set_mode(words)) failures++, printf("FAIL emulator: the mode \"%s\" was taken\n", words);
 }
 

@@ -23,11 +23,22 @@ void test_context() {
   old.size = 32;
   WORDS(open_error(old), "options of 32 bytes");
   bt_options far = options();
-  far.device = 1000;
   bt_status s = BT_OK;
-  WORDS(open_error(far, &s), "device 1000");
-  CHECK(s == BT_EINVAL);
+  for (int number : {1000, -5}) {
+    far.device = number;
+    WORDS(open_error(far, &s), "there is no device " + std::to_string(number) + ": they are numbered from 0 to 63");
+    CHECK(s == BT_EINVAL);
+  }
 
+  // Those variables name the libraries of the cuda device.
+  for (const char *v : {"BOOST_CUBLASLT", "BOOST_NCCL"})
+    for (const char *value : {"", "/nonexistent/lib.so"}) {
+      setenv(v, value, 1);
+      context named;
+      bt_uid uid;
+      CHECK(!api()->comm_uid(named, &uid), "%s", named.error());
+      unsetenv(v);
+    }
   context c;
   bt_info info = {};
   CHECK(!api()->info(c, &info), "%s", c.error());
@@ -176,7 +187,7 @@ static void searches() {
   bt_wanted w = wanted("libbt_thing.so.1");
   for (const char *v : {"VIRTUAL_ENV", "CONDA_PREFIX", "LD_LIBRARY_PATH", "CUDA_HOME", "BOOST_THING"}) unsetenv(v);
   CHECK(!bt_library_search(&w, "", &l) && !l.found());
-  WORDS(l.why, "Thing (libbt_thing.so.1) was not found", "looked in /", "pip install thing", "BOOST_THING");
+  WORDS(l.why, "libbt_thing.so.1 was not found", "looked in /", "pip install thing", "$BOOST_THING");
   auto finds = [&](const char *variable, const std::string &value, const std::string &where) {
     setenv(variable, value.c_str(), 1);
     CHECK(bt_library_search(&w, "", &l) && l.found(), "%s=%s: %s", variable, value.c_str(), l.why.c_str());
@@ -191,10 +202,27 @@ static void searches() {
   finds("VIRTUAL_ENV", folder + "/venv", "/venv/lib/python3.11/");
   std::string named = build("elsewhere.so", "int thing;");
   finds("BOOST_THING", named, "/elsewhere.so");
-  setenv("BOOST_THING", "thing.so", 1);
-  CHECK(!bt_library_search(&w, "", &l));
-  WORDS(l.why, "thing.so is not an absolute path");
-  unsetenv("BOOST_THING");
+  auto refuses = [&](const std::string &path, const std::string &why) {
+    setenv("BOOST_THING", path.c_str(), 1);
+    CHECK(!bt_library_search(&w, "", &l), "%s", path.c_str());
+    WORDS(l.why, "$BOOST_THING: ", why, "unset it");
+    CHECK(l.why.find('\n') == std::string::npos && l.why.find('\033') == std::string::npos, "%s", l.why.c_str());
+    unsetenv("BOOST_THING");
+    if (*path.c_str() != '/') return;
+    CHECK(!bt_library_search(&w, path.c_str(), &l), "%s", path.c_str());
+    WORDS(l.why, why);
+  };
+  refuses("thing.so", "thing.so: it is not an absolute path");
+  refuses(folder, "is not a file");
+  refuses(folder + "/none\n\033[31m.so", "none??[31m.so: No such file");
+  // Nor what others may write, or a link to it, or what lies where others may write, though somebody has named it.
+  std::string shared = build("shared/thing.so", "int thing;"), link = folder + "/link.so";
+  CHECK(!symlink(shared.c_str(), link.c_str()) && !chmod(shared.c_str(), 0666));
+  for (const std::string &path : {shared, link}) refuses(path, shared + " may be written by others (mode 0666)");
+  CHECK(!chmod(shared.c_str(), 0644) && !chmod((folder + "/shared").c_str(), 01777));
+  for (const std::string &path : {shared, link}) refuses(path, folder + "/shared may be written by others (mode 1777)");
+  CHECK(!mkfifo((folder + "/fifo.so").c_str(), 0600));
+  refuses(folder + "/fifo.so", "is not a file");
   // What others may write is passed over.
   std::string open = folder + "/venv/lib/python3.11/site-packages/nvidia/thing/lib";
   CHECK(!chmod(open.c_str(), 0777));
@@ -227,6 +255,14 @@ void test_libraries() {
 #undef X
   std::string old = build("oldlt.so", text);
   WORDS(open_error(with(old, "")), old, "version 11.11.3, too old", "12.0.0");
+  // The version is told before what such a library lacks, and one that no cuBLASLt has is told as it is.
+  std::string older = build("olderlt.so", "unsigned long cublasLtGetVersion(void) { return 101000; }");
+  WORDS(open_error(with(older, "")), "cuBLASLt: " + older + " is version 10.10.0, too old; 12.0.0 or later is needed. Install it");
+  for (const char *odd : {"-5", "0", "123456789012"})
+    WORDS(open_error(with(build(std::string("odd") + odd + ".so", std::string("long cublasLtGetVersion(void) { return ") + odd + "; }"), "")),
+          "says that its version is ", "so that it is not cuBLASLt");
+  WORDS(nccl_error(build("oddnccl.so", "int ncclGetVersion(int *v) { *v = -5; return 0; }")), "says that its version is 0");
+  WORDS(nccl_error(build("dumbnccl.so", "int ncclGetVersion(int *v) { return 1; }")), "says that its version is 0");
   WORDS(nccl_error("/nonexistent/libnccl.so.2"), "NCCL", "/nonexistent/libnccl.so.2");
   WORDS(nccl_error(build("old.so", "int ncclGetVersion(int *v) { *v = 2703; return 0; }")), "version 2.7.3, too old", "2.18.0",
         "pip install nvidia-nccl-cu13");
@@ -236,6 +272,9 @@ void test_libraries() {
   bt_probe probe = {};
   bt_options o = with(old, "/nonexistent/libnccl.so.2");
   CHECK(!api()->probe(&o, &probe));
-  WORDS(probe.text, "cuBLASLt\t11.11.3", "too old", "NCCL\t\tNCCL: /nonexistent/libnccl.so.2", "for more than one rank");
+  WORDS(probe.text, "cuBLASLt\t11.11.3", "too old", "NCCL\t\t/nonexistent/libnccl.so.2: No such file", "for more than one rank");
+  o = with(build("odd\n\tline.so", text), "");
+  CHECK(!api()->probe(&o, &probe));
+  WORDS(probe.text, "cuBLASLt\t11.11.3, " + folder + "/odd??line.so\t" + folder + "/odd??line.so is version");
   CHECK(!system(("rm -r '" + folder + "'").c_str()));
 }

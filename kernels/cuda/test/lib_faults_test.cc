@@ -1,6 +1,7 @@
 // lib_faults_test.cc - messages that go wrong: ranks that disagree, die, stop, leave, abort. Each ends in one clear error on every
 // rank, within the time that a message may wait for its peers, and no process is left.
 #include "lib_test.h"
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <thread>
@@ -120,6 +121,46 @@ static void lost(int sig, int stall_ms, std::vector<std::string> words) {
   CHECK(codes[1] == -SIGKILL, "%d", codes[1]);
 }
 
+// One of n ranks waits in vain for a message that some of the others have come to: the error names the rest.
+static void absent(const char *group, int n, int waiter, std::vector<int> come, const std::function<bt_part(int rank, bt_ptr)> &f,
+                   std::vector<std::string> words) {
+  auto codes = ranks(n, [=](int rank, place *p) {
+    context c(options(NO_STALL_MS));
+    bt_comm *m = join(c, share_uid(c, rank, p), n, rank, group);
+    buffer<float> x(c, 100);
+    bt_coll o = message(m, "late", n, {f(rank, x.p)});
+    if (rank == waiter) {
+      while (p->go < (int)come.size()) usleep(500);
+      c.c->opt.stall_ms = STALL_MS;
+      std::string text = failure(c, m, o, BT_ECOMM, 1);
+      WORDS(text, "rank " + std::to_string(rank) + " of " + group + ": its peers have not come for 2.0 s: ",
+            "; this rank is at #1 late: ");
+      for (const std::string &w : words) WORDS(text, w);
+      p->made |= 1 << 8;
+      return;
+    }
+    if (std::find(come.begin(), come.end(), rank) != come.end()) {
+      CHECK(!api()->launch(c, nullptr, &o.h));
+      for (int i = 0; i < 200; i++) CHECK(api()->stream_query(c, nullptr, 100) == BT_ENOTREADY); // lazy ones come late
+      __atomic_fetch_add(const_cast<int *>(&p->go), 1, __ATOMIC_SEQ_CST);
+    }
+    while (!(p->made & 1 << 8)) usleep(500);
+  });
+  expect(n, codes, group);
+}
+
+static void absentees() {
+  auto reduce = [](int, bt_ptr p) { return part(BT_ALLREDUCE, BT_F32, 64, p); };
+  absent("tp", 3, 0, {2}, reduce, {"2.0 s: rank 1 of tp has not posted its part of it; "});
+  absent("tp", 7, 1, {6}, reduce, {"2.0 s: ranks 0, 2, 3, 4 and 1 more of tp have not posted their part of it; "});
+  // Transfers travel on communicators of two, and are told in numbers of the group.
+  auto transfer = [](int kind, int peer) {
+    return [=](int, bt_ptr p) { return part(kind, BT_F32, 50, p, p, peer); };
+  };
+  absent("pp", 3, 1, {}, transfer(BT_RECV, 2), {": rank 2 of pp has not posted its part of it; ", "receive of 50 fp32 from 2"});
+  absent("pp", 3, 2, {}, transfer(BT_SEND, 1), {": rank 1 of pp has not posted its part of it; ", "send of 50 fp32 to 1"});
+}
+
 // A rank that leaves, or aborts, while the other waits for it.
 static void left(bool abort) {
   expect(2,
@@ -231,11 +272,49 @@ static void spreads() {
          "spreads");
 }
 
+// What a rank whose device stands still says of its messages: that it has come to one, or not, and that none is left.
+static void under_way() {
+  expect(2,
+         ranks(2,
+               [](int rank, place *p) {
+                 context c(options(NO_STALL_MS));
+                 bt_comm *m = join(c, share_uid(c, rank, p, 0), 2, rank, "tp"), *d = join(c, share_uid(c, rank, p, 1), 2, rank, "dp");
+                 bt_stream *s = nullptr;
+                 bt_event *e = nullptr;
+                 CHECK(!api()->stream_new(c, &s) && !api()->event_new(c, &e));
+                 buffer<float> x(c, 100), y(c, 100);
+                 bt_coll first = message(m, "first", 2, {part(BT_ALLREDUCE, BT_F32, 100, x.p)}),
+                         second = message(d, "second", 2, {part(BT_ALLREDUCE, BT_F32, 100, y.p)});
+                 bt_under_way u = {};
+                 CHECK(api()->comm_oldest(m, &u) == BT_ENOTREADY);
+                 if (rank == 1)
+                   while (!p->go) usleep(500);
+                 // The second waits for the first, on another stream; rank 1 comes to neither before rank 0 has looked.
+                 CHECK(!api()->launch(c, s, &first.h) && !api()->event_record(c, e, s) && !api()->stream_wait(c, nullptr, e) &&
+                       !api()->launch(c, nullptr, &second.h));
+                 if (rank == 0) {
+                   bt_status r = BT_ENOTREADY; // the stream comes to it when it likes
+                   for (int64_t end = bt_monotonic() + (int64_t)SLACK_S * 1000000000; bt_monotonic() < end && (r || !u.begun_ns);) {
+                     api()->stream_query(c, nullptr, 100);
+                     r = api()->comm_oldest(m, &u);
+                   }
+                   CHECK(!r && u.on == s && u.ticket == 1 && u.begun_ns, "%d, ticket %llu", r, (unsigned long long)u.ticket);
+                   CHECK(!api()->comm_oldest(d, &u) && !u.on && u.ticket == 2 && !u.begun_ns, "ticket %llu", (unsigned long long)u.ticket);
+                   p->go = 1;
+                 }
+                 sync(c), sync(c, s);
+                 CHECK(api()->comm_oldest(m, &u) == BT_ENOTREADY && api()->comm_oldest(d, &u) == BT_ENOTREADY);
+               }),
+         "under way");
+}
+
 void test_faults() {
+  under_way();
   disagreements();
   transfers();
   lost(SIGKILL, NO_STALL_MS, {"rank 1 (process ", "has died"});
-  lost(SIGSTOP, STALL_MS, {"its peers have not come for 2.0 s"});
+  lost(SIGSTOP, STALL_MS, {"its peers have not come for 2.0 s: rank 1 of dp has not posted its part of it; this rank is at #2"});
+  absentees();
   left(false);
   left(true);
   aborted_by_thread();

@@ -1,13 +1,33 @@
-/* library.c - the least that answers the table, with faults for the tests of loading: -DNO_SYMBOL, -DOLD, -DREFUSE, -DLACKS, -DUNRESOLVED. */
+/* library.c - the least that answers the table, with faults for the tests of loading: -DNO_SYMBOL, -DOLD, -DREFUSE=pointer, -DLACKS, -DSMALL,
+ * -DUNRESOLVED. With -DAT_ONCE=x x is done when it is opened, with -DAT_PROBE=x and -DAT_OPEN=x later; -DDEVICES=n says how many. */
+#define _GNU_SOURCE
 #include "boost_backend.h"
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 struct bt_ctx {
   char err[BT_ERRLEN];
 };
 
-static bt_status open(const bt_options *o, bt_ctx **out, char *err, size_t n) {
+#ifndef AT_ONCE
+#define AT_ONCE
+#endif
+#ifndef AT_PROBE
+#define AT_PROBE
+#endif
+#ifndef AT_OPEN
+#define AT_OPEN
+#endif
+#ifndef DEVICES
+#define DEVICES 1
+#endif
+__attribute__((constructor)) static void at_once(void) { AT_ONCE; }
+
+static bt_status open_one(const bt_options *o, bt_ctx **out, char *err, size_t n) {
+  AT_OPEN;
   if (o->device > 0) {
     snprintf(err, n, "this machine has 1 GPU and device %d was asked for", o->device);
     return BT_EINVAL;
@@ -15,7 +35,7 @@ static bt_status open(const bt_options *o, bt_ctx **out, char *err, size_t n) {
   *out = calloc(1, sizeof **out);
   return *out ? BT_OK : BT_ENOMEM;
 }
-static void close(bt_ctx *c) { free(c); }
+static void close_one(bt_ctx *c) { free(c); }
 static const char *error(bt_ctx *c) { return c->err; }
 static const char *isa(bt_ctx *c) { return (void)c, "test"; }
 static bt_status fails(bt_ctx *c) {
@@ -44,7 +64,8 @@ static bt_status comm_status(bt_comm *m, char *t, size_t n) { return (void)m, (v
 static bt_status comm_end(bt_comm *m, int32_t how) { return (void)m, (void)how, BT_OK; }
 static bt_status probe(const bt_options *o, bt_probe *p) {
   (void)o;
-  p->devices = 1;
+  AT_PROBE;
+  p->devices = DEVICES;
   snprintf(p->text, sizeof p->text, "driver\t13.0 (/lib/libcuda.so.1)\tok\nNCCL\t\tlibnccl.so.2 was not found; runs of more than one rank need it\n");
   return BT_OK;
 }
@@ -62,7 +83,12 @@ const bt_api *bt_backend(uint32_t abi, uint32_t size) {
 #else
       BT_ABI,
 #endif
-      sizeof(bt_api), "test", open, close, error, isa, alloc, release, host_alloc, host_free, stream_new, stream_issued,
+#ifdef SMALL
+      16,
+#else
+      sizeof(bt_api),
+#endif
+      "test", open_one, close_one, error, isa, alloc, release, host_alloc, host_free, stream_new, stream_issued,
       stream_wait, stream_query, stream_error, event_new, event_record, event_time,
 #ifdef LACKS
       NULL,
@@ -71,7 +97,7 @@ const bt_api *bt_backend(uint32_t abi, uint32_t size) {
 #endif
       comm_uid, comm_join, comm_ready, comm_status, comm_end, NULL, probe, NULL};
 #ifdef REFUSE
-  return NULL;
+  return (const bt_api *)REFUSE;
 #endif
   return (void)abi, (void)size, &api;
 }
