@@ -192,7 +192,9 @@ func nccl(findings []finding) (version, lacks string, ok bool) {
 		if !strings.Contains(f.What, "NCCL") {
 			continue
 		}
-		lacks = f.Lacks
+		if f.Lacks != "" {
+			lacks = Lack{What: f.What, Why: f.Lacks}.String()
+		}
 		for _, w := range strings.FieldsFunc(f.Value, func(r rune) bool { return r != '.' && (r < '0' || r > '9') }) {
 			major, rest, dotted := strings.Cut(w, ".")
 			minor, _, _ := strings.Cut(rest, ".")

@@ -172,7 +172,7 @@ func TestBrokenOff(t *testing.T) {
 
 func TestNCCL(t *testing.T) {
 	for value, want := range map[string]bool{"2.30.0, /lib/libnccl.so.2": true, "2.32.3 (/x)": true, "3.0": true, "2.29.7": false, "": false, "/opt/x": false} {
-		if v, lacks, ok := nccl([]finding{{"driver", "580.1", ""}, {"NCCL", value, "x"}}); ok != want || lacks != "x" {
+		if v, lacks, ok := nccl([]finding{{"driver", "580.1", ""}, {"NCCL", value, "x"}}); ok != want || lacks != "NCCL: x" {
 			t.Errorf("%q: %s, %s, %v", value, v, lacks, ok)
 		}
 	}
