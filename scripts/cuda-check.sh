@@ -9,6 +9,19 @@
 # and NCCL agree with the real headers, where those are or can be downloaded (CUDA_HEADERS=0 does not try).
 # With clang 16 or newer, which needs nothing of NVIDIA: everything compiles to PTX, and no array of a kernel lies in local memory.
 set -u
+usage() { sed -n '2,/^set /{/^set /!s/^# \{0,1\}//p;}' "$0"; }
+case "$#${1:-}" in
+0 | 1--update) ;;
+1-h | 1--help)
+	usage
+	exit
+	;;
+*)
+	echo "cuda-check: it takes --update or nothing, not: $*" >&2
+	usage >&2
+	exit 2
+	;;
+esac
 cd "$(dirname "$0")/.." || exit 1
 export LC_ALL=C
 budget=kernels/cuda/budget.txt objects=build/cuda-objects include=(-I kernels/cuda/emu -I kernels/cuda/src -I kernels/backend)

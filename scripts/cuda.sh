@@ -10,7 +10,21 @@
 # nvcc comes from CUDA_HOME when that is set, else from PyPI wheels (105 MB) in an environment of the project's own, build/cuda.
 # CUDA_WHEELS=DIR takes the wheels from a folder instead of the network. CUDA_ARCHS (80 90) lists the GPU generations that code
 # is made for; newer ones compile the PTX of the last when the library is first used. JOBS bounds the compilers at a time.
-set -euo pipefail
+set -Eeuo pipefail
+usage() { sed -n '2,/^set /{/^set /!s/^# \{0,1\}//p;}' "$0"; }
+case "${1:-build}" in
+build | setup | libraries | headers | tests) ;;
+-h | --help)
+	usage
+	exit
+	;;
+*)
+	echo "cuda: there is no $1" >&2
+	usage >&2
+	exit 2
+	;;
+esac
+[ $# -le 1 ] || { echo "cuda: $1 takes nothing more: ${*:2}" >&2; exit 2; }
 cd "$(dirname "$0")/.."
 
 venv=build/cuda objects=build/cuda-objects library=build/libboost_cuda.so
@@ -19,6 +33,7 @@ libraries=(nvidia-cublas==13.0.2.14 nvidia-nccl-cu13==2.32.3)
 read -ra archs <<<"${CUDA_ARCHS:-80 90}"
 sources=(kernels/cuda/src/*.cu)
 say() { echo "cuda: $*"; }
+trap 'say "failed, at line $LINENO of scripts/cuda.sh" >&2' ERR # nothing ends without a word
 site() { echo "$1"/lib/python3*/site-packages; }
 
 cannot() {
@@ -34,6 +49,9 @@ cuda: boost-tui works without it on the devices cpu and emulated.
 END
 	exit 3
 }
+
+# The last words of what a program said, harmless to a terminal.
+last() { grep -v '^[[:space:]]*$' <<<"$1" | tail -n 1 | tr -cd '[:print:]' | cut -c1-160 || echo nothing; }
 
 # pip WHAT ARGUMENTS...: its last words when it fails are kept in pip_says.
 pip() {
@@ -72,8 +90,10 @@ toolkit() {
 		home=$(echo "$(site "$venv")"/nvidia/cu13)
 	fi
 	nvcc=$home/bin/nvcc
-	release=$("$nvcc" --version | sed -n 's/.*, V\([0-9.]*\)$/\1/p')
-	[ -n "$release" ] || cannot "$nvcc does not say its version"
+	local says
+	says=$(timeout 60 "$nvcc" --version 2>&1) || cannot "$nvcc --version fails with $?: $(last "$says")"
+	release=$(sed -n 's/.*, V\([0-9.]*\)$/\1/p' <<<"$says")
+	[[ $release =~ ^[0-9]+(\.[0-9]+)*$ ]] || cannot "$nvcc does not say its version, but: $(last "$says")"
 	[ "${release%%.*}" -ge 12 ] || cannot "$nvcc is of CUDA $release; 12.0 or newer is needed"
 	command -v "${NVCC_CCBIN:-g++}" >/dev/null 2>&1 || cannot "there is no ${NVCC_CCBIN:-g++}, which nvcc needs (Debian: g++)"
 	say "nvcc $release from $from; $("${NVCC_CCBIN:-g++}" --version | head -n 1)"
@@ -95,7 +115,7 @@ build() {
 		object=$objects/$(basename "$src" .cu).o
 		all+=("$object")
 		# The rule that nvcc wrote beside it names what it was made of, of the project.
-		mapfile -t made_of < <(tr -s ' \\' '\n\n' 2>/dev/null <"${object%.o}.d" | grep '^kernels/')
+		mapfile -t made_of < <(tr -s ' \\' '\n\n' 2>/dev/null <"${object%.o}.d" | grep '^kernels/' || :)
 		if [ ! -e "$object" ] || [ ${#made_of[@]} -eq 0 ] || [ -n "$(find "${made_of[@]}" -newer "$object" -print -quit 2>&1)" ]; then
 			old+=("$src")
 		fi
@@ -109,7 +129,7 @@ build() {
 		printf '%s\n' "${old[@]}" | nvcc=$nvcc objects=$objects xargs -P "${JOBS:-$(nproc)}" -I{} bash -c '
 			name=$(basename "$0" .cu)
 			if "$nvcc" "$@" -MMD -MF "$objects/$name.d" -c "$0" -o "$objects/$name.tmp.o" >"$objects/$name.log" 2>&1; then
-				mv "$objects/$name.tmp.o" "$objects/$name.o"
+				mv "$objects/$name.tmp.o" "$objects/$name.o" || { echo "cuda: $nvcc makes nothing of $0"; exit 255; }
 				grep -E "warning" -A 3 "$objects/$name.log" | head -n 8 || :
 			else
 				echo "cuda: $0 does not compile:"; grep -vE "^ptxas info|^ *[0-9]+ bytes stack|^$" "$objects/$name.log" | head -n 30; exit 255
@@ -118,7 +138,8 @@ build() {
 	echo '{ global: bt_backend; local: *; };' >"$objects/exports"
 	# The C++ runtime is linked in: a cluster's may be older than the one here.
 	"$nvcc" -shared -cudart static -L "$home/lib64" -L "$home/lib" -Xlinker "--version-script=$objects/exports" -Xlinker -z,defs \
-		-Xcompiler -static-libstdc++,-static-libgcc "${all[@]}" -ldl -lpthread -o "$library.tmp"
+		-Xcompiler -static-libstdc++,-static-libgcc "${all[@]}" -ldl -lpthread -o "$library.tmp" ||
+		{ say "$nvcc does not link $library" >&2; exit 1; }
 	mv "$library.tmp" "$library"
 	say "$library, $(($(stat -c %s "$library") / 1024)) KiB, in $((SECONDS - started)) s"
 }
@@ -133,10 +154,12 @@ tests() {
 		parts=()
 		for src in $(sed -n "s/^$program //p" <<<"$lists"); do
 			"$nvcc" -std=c++17 -O1 -x cu "-gencode=arch=compute_${archs[0]},code=compute_${archs[0]}" -I kernels/cuda/emu -I kernels/cuda/src -I kernels/cuda/test \
-				-I kernels/backend -c "kernels/cuda/test/$src.cc" -o "$to/$src.o"
+				-I kernels/backend -c "kernels/cuda/test/$src.cc" -o "$to/$src.o" ||
+				{ say "$nvcc does not compile kernels/cuda/test/$src.cc" >&2; exit 1; }
 			parts+=("$to/$src.o")
 		done
-		"$nvcc" -cudart static -L "$home/lib64" -L "$home/lib" -Xcompiler -static-libstdc++,-static-libgcc "${parts[@]}" "${kernels[@]}" -o "$to/$program"
+		"$nvcc" -cudart static -L "$home/lib64" -L "$home/lib" -Xcompiler -static-libstdc++,-static-libgcc "${parts[@]}" "${kernels[@]}" -o "$to/$program" ||
+			{ say "$nvcc does not link $to/$program" >&2; exit 1; }
 		say "$to/$program"
 	done
 }
@@ -144,7 +167,7 @@ tests() {
 # The library opens these when it is used, and looks for them in build/cuda among other places (docs/cuda.md).
 found() {
 	local file=$(echo "$(site "$venv")"/nvidia/$2) system
-	system=$(PATH=$PATH:/sbin:/usr/sbin ldconfig -p 2>/dev/null | sed -n "s/^.*\b$3.* => //p" | head -n 1)
+	system=$(PATH=$PATH:/sbin:/usr/sbin ldconfig -p 2>/dev/null | sed -n "s/^.*\b$3.* => //p" | sed -n 1p) || :
 	[ -e "$file" ] || file=$system
 	if [ -n "$file" ]; then say "$1: $file"; else say "$1: not here. It is needed to run, not to build. Install it by pip install $4, or scripts/cuda.sh libraries, or name its path in \$$5"; fi
 }
@@ -196,9 +219,5 @@ z.extractall(sys.argv[2], [n for n in z.namelist() if "/include/" in n])' "$whee
 	rm -rf build/cuda-wheels
 	echo "${libraries[*]}" >"$venv/headers/pins"
 	say "headers of ${libraries[*]} in $venv/headers"
-	;;
-*)
-	sed -n '2,8s/^# \{0,1\}//p' "$0" >&2
-	exit 2
 	;;
 esac

@@ -8,13 +8,26 @@
 #
 # Programs are built in build/emulator (OUT). JOBS (2) compilers run at a time. It needs g++ and make alone.
 set -euo pipefail
+usage() { sed -n '2,/^set /{/^set /!s/^# \{0,1\}//p;}' "$0"; }
+wrong() { # WHAT IS
+	echo "emulator: $*" >&2
+	usage >&2
+	exit 2
+}
+case "${1:-all}" in
+all | modes | faults) [ $# -le 1 ] || wrong "$1 takes nothing more: ${*:2}" ;;
+mode) [ $# -eq 2 ] || wrong "mode takes the name of one mode" ;;
+fault) [ $# -ge 2 ] || wrong "fault takes the name of a fault, and of modes" ;;
+-h | --help)
+	usage
+	exit
+	;;
+*) wrong "there is no $1" ;;
+esac
 cd "$(dirname "$0")/.."
 out=$(realpath -m "${OUT:-build/emulator}")
 jobs=${JOBS:-2}
 tests=kernels/cuda/test
-mkdir -p "$out"
-exec 9>"$out/lock" # two of these would write the same objects
-flock 9
 # Fibers have stacks of their own, which the checks for leaks and for use after return do not understand.
 export ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0
 
@@ -37,7 +50,13 @@ NO_EVENT memory_test.cc ops_test streams lazy did.not.wait.for.what.they.read -"
 
 say() { echo "emulator: $*"; }
 row() { # TABLE NAME
-	awk -v n="$2" '$1 == n {print; found = 1} END {exit !found}' <<<"$1" || { say "no ${3:-entry} is called $2" >&2; exit 2; }
+	awk -v n="$2" '$1 == n {print}' <<<"$1"
+}
+known() { # TABLE WHAT NAME...
+	local name
+	for name in "${@:3}"; do
+		[ -n "$(row "$1" "$name")" ] || { say "no $2 is called '$name'; there are $(awk '{print $1}' <<<"$1" | paste -sd ' ')" >&2; exit 2; }
+	done
 }
 build() { make --no-print-directory -s -C "$tests" -j "$jobs" OUT="$out" "$@"; }
 # Keeps what a command says in a log, and shows its last words when it fails.
@@ -49,8 +68,8 @@ quietly() { # LOG COMMAND...
 
 mode() {
 	local name variant words start=$SECONDS
-	read -r name variant words <<<"$(row "$modes" "$1" mode)"
-	build "$variant"
+	read -r name variant words <<<"$(row "$modes" "$1")"
+	build "$variant" || { say "$name: the tests do not build"; return 1; }
 	for program in ops_test attention_test; do
 		quietly "$out/$name-$program.log" nice "$out/$variant/$program" "$words" || { say "$name: $program failed"; return 1; }
 	done
@@ -61,12 +80,12 @@ mode() {
 
 fault() {
 	local fault source program part own pattern others name variant words log
-	read -r fault source program part own pattern others <<<"$(row "$faults" "$1" fault)"
+	read -r fault source program part own pattern others <<<"$(row "$faults" "$1")"
 	shift
 	[ $# -gt 0 ] || set -- "$own"
 	for m in "$@"; do
-		read -r name variant words <<<"$(row "$modes" "$m" mode)"
-		build fault FAULT="$fault" SOURCE="$source" VARIANT="$variant" PROGRAM="$program"
+		read -r name variant words <<<"$(row "$modes" "$m")"
+		build fault FAULT="$fault" SOURCE="$source" VARIANT="$variant" PROGRAM="$program" || { say "$fault does not build in mode $name"; return 1; }
 		log=$out/$fault-$name.log
 		local args=("$words")
 		[ "$part" = - ] || args+=("$part")
@@ -98,10 +117,19 @@ all() {
 }
 
 case "${1:-all}" in
+modes) awk '{print $1}' <<<"$modes"; exit ;;
+faults) awk '{print $1}' <<<"$faults"; exit ;;
+mode) known "$modes" mode "$2" ;;
+fault)
+	known "$faults" fault "$2"
+	known "$modes" mode "${@:3}"
+	;;
+esac
+mkdir -p "$out"
+exec 9>"$out/lock" # two of these would write the same objects
+flock 9
+case "${1:-all}" in
 all) all ;;
 mode) mode "$2" ;;
-fault) shift; fault "$@" ;;
-modes) awk '{print $1}' <<<"$modes" ;;
-faults) awk '{print $1}' <<<"$faults" ;;
-*) sed -n '2,10p' "$0"; exit 2 ;;
+fault) fault "${@:2}" ;;
 esac

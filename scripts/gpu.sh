@@ -4,12 +4,14 @@
 #   scripts/gpu.sh bundle [DIR]   on a machine that builds: what the other machine needs, into DIR (build/gpu-bundle)
 #   scripts/gpu.sh [FLAGS]        on the machine with the GPU, in the project or in the bundle (as ./gpu.sh)
 #
-# The report is one JSON file: $OUT/gpu-DATE.json, or bench/results/ in the project, or the present folder. It is whole after every
-# part; ctrl-C leaves what there is. DEVICE=emulated walks through the parts without a GPU, with tiny sizes. PYTHON (python3) is
-# looked through for NVIDIA's libraries and for PyTorch. FLAGS go to `boost-tui bench-gpu`: --only attention,products
-set -euo pipefail
+# The report is one JSON file: $OUT/gpu-DATE.json, or bench/results/ in the project, or the present folder. It is there before the
+# first part and whole after each; ctrl-C leaves what there is. Without a GPU it says what is missing, and this exits with 2.
+# DEVICE=emulated walks through the parts without a GPU, with tiny sizes. PYTHON (python3) is looked through for NVIDIA's libraries
+# and for PyTorch. FLAGS go to `boost-tui bench-gpu`: --only attention,products; --limit 3m
+set -Eeuo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 say() { echo "gpu: $*" >&2; }
+trap 'say "failed, at line $LINENO"' ERR
 
 bundle() {
 	cd "$here/.."
@@ -28,10 +30,25 @@ bundle() {
 	du -sh "$to" >&2
 }
 
-if [ "${1:-}" = bundle ]; then
+case "${1:-}" in
+-h | --help)
+	sed -n '2,/^set /{/^set /!s/^# \{0,1\}//p;}' "$0"
+	exit
+	;;
+bundle)
+	case "${3+more}${2:-}" in
+	more* | -*) say "bundle takes a folder, and nothing more"; exit 2 ;;
+	esac
 	bundle "${2:-}"
 	exit
-fi
+	;;
+esac
+device=${DEVICE:-cuda} python=${PYTHON:-python3}
+for word in "$@"; do
+	case $word in
+	--device* | --python* | --out* | --part* | --check*) say "$word: the device is \$DEVICE, the Python \$PYTHON, the folder of the report \$OUT"; exit 2 ;;
+	esac
+done
 
 program=$here/boost-tui
 if [ ! -x "$program" ]; then
@@ -46,10 +63,14 @@ if [ "$program" != "$here/boost-tui" ]; then
 	done
 fi
 
-# The libraries of wheels, wherever the Python has them: cuBLASLt and NCCL, of CUDA 13 or 12. Other devices have no use for them.
-python=${PYTHON:-python3}
-if [ "${DEVICE:-cuda}" = cuda ] && command -v "$python" >/dev/null 2>&1; then
-	found=$("$python" - <<'END' 2>/dev/null || true
+# The libraries of wheels, wherever the Python has them: cuBLASLt and NCCL, of CUDA 13 or 12. The emulated device has its own.
+wheels() {
+	local found lt nccl folder
+	if ! command -v "$python" >/dev/null 2>&1; then
+		say "there is no $python to look for wheels of cuBLASLt and NCCL in; PYTHON=FOLDER/bin/python looks elsewhere"
+		return
+	fi
+	found=$(timeout 60 "$python" - <<'END' 2>/dev/null || :
 import glob, site, sys
 places = site.getsitepackages() + [site.getusersitepackages()] + sys.path
 def first(*patterns):
@@ -66,9 +87,12 @@ END
 	if [ -n "$lt" ]; then
 		folder=$(dirname "$lt")
 		export BOOST_CUBLASLT="${BOOST_CUBLASLT:-$lt}" LD_LIBRARY_PATH="$folder${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+	elif [ -z "${BOOST_CUBLASLT:-}" ]; then
+		say "looked for cuBLASLt among the wheels of $python: none, the machine's is taken; PYTHON=FOLDER/bin/python looks elsewhere"
 	fi
 	[ -z "$nccl" ] || export BOOST_NCCL="${BOOST_NCCL:-$nccl}"
-fi
+}
+[ "$device" != cuda ] || wheels
 
 out=${OUT:-}
 if [ -z "$out" ]; then
@@ -76,20 +100,7 @@ if [ -z "$out" ]; then
 	[ ! -d "$here/../bench/results" ] || out=$here/../bench/results
 fi
 mkdir -p "$out"
-report=$out/gpu-$(date -u +%Y%m%d-%H%M%S).json
-flags=(--device "${DEVICE:-cuda}" --python "$python" --out "$report")
-[ "${DEVICE:-cuda}" = cuda ] || flags+=(--tiny)
-
-# A store of its own, and nothing of what runs leave behind.
-store=$(mktemp -d)
-trap 'rm -rf "$store"' EXIT
-export BOOST_RUNS="$store/runs"
-"$program" bench-gpu "${flags[@]}" "$@" </dev/null &
-pid=$!
-trap 'kill -TERM "$pid" 2>/dev/null || :' INT TERM # the program ends in good order, and then this does
-while :; do
-	code=0
-	wait "$pid" || code=$?
-	kill -0 "$pid" 2>/dev/null || break
-done
-exit "$code"
+while report=$out/gpu-$(date -u +%Y%m%d-%H%M%S).json && [ -e "$report" ]; do sleep 1; done
+flags=(--device "$device" --python "$python" --out "$report")
+[ "$device" = cuda ] || flags+=(--tiny)
+exec "$program" bench-gpu "${flags[@]}" "$@" </dev/null # which ends in good order by itself, whatever ends it

@@ -1,13 +1,26 @@
 """How fast PyTorch's causal attention is at the shapes of boost-tui's part "attention": JSON on stdout, for scripts/gpu.sh.
 
-FLOPs as there: forward 2·s·d per token, both products of causal attention; backward twice that.
+FLOPs as there: forward 2·s·d per token, both products of causal attention; backward twice that. It exits with 77 and says why where
+this Python has no PyTorch, or one that sees no GPU.
 """
 
 import json
 import statistics
+import sys
 
-import torch
-from torch.nn.functional import scaled_dot_product_attention
+
+def cannot(why):
+    print(f"{sys.executable} {why}; PYTHON=FOLDER/bin/python names another Python", file=sys.stderr)
+    sys.exit(77)
+
+
+try:
+    import torch
+    from torch.nn.functional import scaled_dot_product_attention
+except ImportError as e:
+    cannot(f"has no PyTorch ({e})")
+if not torch.cuda.is_available():
+    cannot(f"has PyTorch {torch.__version__}, which sees no GPU")
 
 
 def seconds(work):

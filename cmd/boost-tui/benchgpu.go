@@ -4,11 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
@@ -25,6 +23,7 @@ type benchDevice struct {
 	part, check string
 	all         prove.AllOptions
 	budget      time.Duration
+	given       func(flag string) bool // says whether a flag was
 }
 
 // newBenchDevice is what scripts/gpu.sh runs. Nobody types it.
@@ -33,10 +32,14 @@ func newBenchDevice(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "bench-gpu", Short: "Measure a GPU, and check what it computes", Hidden: true, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			f.given = cmd.Flags().Changed
+			if err := f.known(); err != nil {
+				return usage(err)
+			}
 			switch {
-			case f.check != "":
+			case f.given("check"):
 				return a.checkReport(f.check)
-			case f.part != "":
+			case f.given("part"):
 				return a.benchPart(cmd.Context(), f)
 			}
 			a.orderly.Store(true) // a part that is broken off ends in good order
@@ -48,25 +51,12 @@ func newBenchDevice(a *app) *cobra.Command {
 	flags.BoolVar(&f.all.Tiny, "tiny", false, "tiny sizes, which say nothing about speed")
 	flags.StringVar(&f.part, "part", "", "measure this part alone, in this process, and print its result")
 	flags.DurationVar(&f.budget, "budget", 0, "of --part: begin nothing more after so long")
-	flags.StringVar(&f.all.Out, "out", "gpu.json", "report of all parts")
+	flags.StringVar(&f.all.Out, "out", "", "report of all parts, a new file (default gpu-DATE.json)")
 	flags.StringSliceVar(&f.all.Only, "only", nil, "do these parts and leave out the others")
 	flags.DurationVar(&f.all.Limit, "limit", prove.TotalLimit, "for all parts together")
 	flags.StringVar(&f.all.Python, "python", "python3", "that may have PyTorch and NVIDIA's wheels")
 	flags.StringVar(&f.check, "check", "", "say whether a report is one, and nothing else")
 	return cmd
-}
-
-// known refuses names that there are not.
-func (f benchDevice) known() error {
-	if d := f.all.Device; d != experiment.DeviceCUDA && d != experiment.DeviceEmu {
-		return fmt.Errorf("--device %.40q: cuda or emulated", d)
-	}
-	for _, name := range f.all.Only {
-		if !slices.Contains(prove.Parts(), name) {
-			return fmt.Errorf("--only %.60q: there are %s", name, strings.Join(prove.Parts(), ", "))
-		}
-	}
-	return nil
 }
 
 // benchPart measures one part in this process.
@@ -83,24 +73,15 @@ func (a *app) benchPart(ctx context.Context, f benchDevice) error {
 
 // benchAll measures all parts, each in a process of its own.
 func (a *app) benchAll(ctx context.Context, f benchDevice) error {
-	if err := f.known(); err != nil {
-		return usage(err)
-	}
-	if _, err := devices.CheckRun(f.all.Device, 1); err != nil {
-		return usage(err)
-	}
-	if f.all.Device == experiment.DeviceEmu || f.all.Tiny {
-		a.note("figures of this report say nothing about a GPU: device %s%s", f.all.Device, map[bool]string{true: ", tiny sizes"}[f.all.Tiny])
-	}
-	if err := devices.Prepare(ctx, f.all.Device, a.note); err != nil {
-		return missingCompiler(err)
-	}
 	o := f.all
+	if !f.given("out") {
+		o.Out = time.Now().UTC().Format("gpu-20060102-150405.json")
+	}
+	if o.Device == experiment.DeviceEmu || o.Tiny {
+		a.note("figures of this report: %s", prove.Figures(o.Device, o.Tiny))
+	}
 	var err error
 	if o.Program, err = os.Executable(); err != nil {
-		return err
-	}
-	if o.Out, err = filepath.Abs(o.Out); err != nil {
 		return err
 	}
 	o.Beside = filepath.Dir(o.Program)
@@ -108,17 +89,41 @@ func (a *app) benchAll(ctx context.Context, f benchDevice) error {
 		return err
 	}
 	o.Machine = prove.Machine{Cores: runtime.NumCPU(), OS: runtime.GOOS + "/" + runtime.GOARCH}
+	o.Lacks = func(ctx context.Context) []prove.Lack { return a.deviceLacks(ctx, o.Device) }
 	o.Say = a.note
 	_, err = prove.All(ctx, o)
+	switch {
+	case errors.Is(err, prove.ErrOut):
+		return usage(err)
+	case errors.Is(err, prove.ErrLacks):
+		err = usage(err)
+	}
 	a.note("%s", o.Out)
 	return err
+}
+
+// deviceLacks makes a device ready, and says what it lacks here.
+func (a *app) deviceLacks(ctx context.Context, device string) (out []prove.Lack) {
+	if _, err := devices.CheckRun(device, 1); err != nil {
+		for _, l := range devices.Look().Lacks(1) {
+			out = append(out, prove.Lack{What: l.What, Why: l.Why, Machine: l.What == "driver" || strings.HasPrefix(l.What, "GPU")})
+		}
+		if len(out) == 0 { // all is there, and yet it does not open
+			out = append(out, prove.Lack{What: "device " + device, Why: err.Error()})
+		}
+		return out
+	}
+	if err := devices.Prepare(ctx, device, a.note); err != nil {
+		out = append(out, prove.Lack{What: "device " + device, Why: err.Error()})
+	}
+	return out
 }
 
 // checkReport says whether a file is a report.
 func (a *app) checkReport(path string) error {
 	data, _, err := readInput(path, a.in)
 	if err != nil {
-		return err
+		return usage(err)
 	}
 	r, err := prove.Parse(data)
 	if err != nil {

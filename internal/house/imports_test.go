@@ -49,7 +49,7 @@ var mayImport = map[string][]string{
 	"sweeps/results":       {"sweeps.", "sweeps/space", "runner", "profiler", "experiment", "internal/filter", "internal/regular"},
 	"sweeps/queue":         {"sweeps", "runner", "planner", "profiler", "experiment", "internal/regular"},
 	"trainer":              {"trainer", "step", "model", "kernels", "experiment", "profiler", "runner/protocol", "docs", "internal/handshake", "internal/hostmem", "internal/regular", "internal/wallclock"},
-	"trainer/prove":        {"trainer", "step", "model", "kernels", "experiment", "profiler", "internal/tool"},
+	"trainer/prove":        {"trainer", "step", "model", "kernels", "experiment", "profiler", "internal/regular", "internal/tool"},
 	"tui/early":            {},
 	"tui":                  {"tui", "sweeps", "runner", "profiler", "planner", "experiment", "internal/filter"},
 	"e2e":                  {"experiment", "runner", "profiler"},

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"runtime"
 	"syscall"
 	"time"
 )
@@ -70,9 +71,12 @@ func Ask(ctx context.Context, patience time.Duration, limit int, path string, ar
 }
 
 // RunGently runs a program that has something to put right before it ends: when its context does, it is asked to, and killed when it
-// has not after so long. Nothing that it has started in its group is left.
+// has not after so long. Nothing that it has started in its group is left. When this process is killed, so is the program.
 func RunGently(cmd *exec.Cmd, patience time.Duration) error {
 	Own(cmd)
+	runtime.LockOSThread() // whose end the kernel would take for this process's
+	defer runtime.UnlockOSThread()
+	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 	cmd.WaitDelay = patience
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	err := cmd.Run()

@@ -71,16 +71,7 @@ func WriteFile(path string, data []byte) error { return writeAside(path, data, o
 // WriteNew is WriteFile for a name that must be free: errors.Is(err, fs.ErrExist) when it is not. Of several
 // that try at once one succeeds, and nobody ever sees a part of the file.
 func WriteNew(path string, data []byte) error {
-	return writeAside(path, data, func(tmp, path string) error {
-		err := unix.Renameat2(unix.AT_FDCWD, tmp, unix.AT_FDCWD, path, unix.RENAME_NOREPLACE)
-		if !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOSYS) {
-			return err
-		}
-		if err := os.Link(tmp, path); err != nil { // NFS knows no such rename
-			return err
-		}
-		return os.Remove(tmp)
-	})
+	return writeAside(path, data, regular.PlaceNew)
 }
 
 func writeAside(path string, data []byte, place func(tmp, path string) error) error {

@@ -2,6 +2,7 @@ package prove
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,36 +24,58 @@ type AllOptions struct {
 	Python  string // that may have PyTorch and wheels of NVIDIA's
 	Device  string
 	Tiny    bool
-	Out     string          // path of the report
+	Out     string          // path of the report; nothing may be there
 	Only    []string        // parts; empty: all
 	Version json.RawMessage // of the program
 	Machine Machine
 	Limit   time.Duration // 0: TotalLimit
-	Say     func(format string, args ...any)
+	// Lacks prepares the device and says what it lacks here; nil: nothing. It is asked once, when there is a report to say so in.
+	Lacks func(context.Context) []Lack
+	Say   func(format string, args ...any)
 }
 
 // proof is All at work.
 type proof struct {
 	AllOptions
-	work     string            // folder of its own, removed at the end
-	findings map[string]string // of doctor: what, and its value
+	out      reportFile
+	work     *work     // folder of its own, removed at the end
+	lacks    []Lack    // of the device
+	findings []finding // of doctor
 	report   Report
 	begun    time.Time
+	first    time.Time // when the first part began
 }
 
-// All runs every part. The report is whole on disk after each, also when the context ends: that is no error. What did not hold or
-// went wrong stands in it, and in the error.
+// All runs every part. The report is there before the first of them, and whole on disk after each. What did not hold or went wrong
+// stands in it, and in the error; so does that the context ended, and what a device lacks that cannot be had (ErrLacks). The one
+// error without a report is ErrOut.
 func All(ctx context.Context, o AllOptions) (_ Report, err error) {
 	if o.Limit <= 0 {
 		o.Limit = TotalLimit
 	}
-	p := &proof{AllOptions: o, begun: time.Now(), findings: map[string]string{}}
-	if p.work, err = os.MkdirTemp("", "boost-tui-prove-"); err != nil {
-		return Report{}, err
+	p := &proof{AllOptions: o, out: reportFile{path: o.Out}, begun: time.Now()}
+	p.report = Report{Schema: Schema, Device: o.Device, Tiny: o.Tiny, Figures: Figures(o.Device, o.Tiny), Begun: p.begun.UTC().Truncate(time.Second),
+		Limit: o.Limit.Seconds(), Program: o.Version, Machine: o.Machine, Parts: []Part{}}
+	if err := freeName(o.Out); err != nil {
+		return p.report, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(p.work)) }()
-	p.report = Report{Schema: Schema, Device: o.Device, Tiny: o.Tiny, Begun: p.begun.UTC().Truncate(time.Second), Limit: o.Limit.Seconds(),
-		Program: o.Version, Machine: o.Machine, Parts: []Part{}}
+	if err := p.write(); err != nil {
+		return p.report, fmt.Errorf("%w: %w", ErrOut, err)
+	}
+	if p.work, err = newWork(os.TempDir()); err != nil {
+		return p.report, err
+	}
+	defer func() { err = errors.Join(err, p.work.remove()) }()
+	if o.Lacks != nil {
+		p.lacks = o.Lacks(ctx)
+	}
+	p.first = time.Now()
+	err = p.parts(ctx)
+	return p.report, err
+}
+
+// parts goes through them.
+func (p *proof) parts(ctx context.Context) error {
 	var bad []string
 	for _, s := range plan() {
 		if ctx.Err() != nil {
@@ -64,28 +87,34 @@ func All(ctx context.Context, o AllOptions) (_ Report, err error) {
 		}
 		p.report.Parts = append(p.report.Parts, done)
 		if err := p.write(); err != nil {
-			return p.report, err
+			return err
 		}
 		if done.State == StateFailed {
 			bad = append(bad, s.name)
 		}
-		o.Say("%-24s %-9s %6.1f s  %s", s.name, done.State, done.Seconds, done.Reason)
+		if done.State != StateLeftOut || len(p.lacks) == 0 { // the error says once what is missing for all of them
+			p.Say("%-24s %-9s %6.1f s  %s", s.name, done.State, done.Seconds, done.Reason)
+		}
 	}
 	p.report.Complete = ctx.Err() == nil
 	if err := p.write(); err != nil {
-		return p.report, err
+		return err
 	}
+	if !p.report.Complete {
+		return fmt.Errorf("broken off after %d of %d parts", len(p.report.Parts), len(plan()))
+	}
+	err := p.lackError()
 	if len(bad) > 0 {
-		return p.report, fmt.Errorf("these parts failed: %s", strings.Join(bad, ", "))
+		err = errors.Join(err, fmt.Errorf("these parts failed: %s", strings.Join(bad, ", ")))
 	}
-	return p.report, nil
+	return err
 }
 
 // run is one part, whatever becomes of it.
 func (p *proof) run(ctx context.Context, s part) Part {
-	budget := min(s.budget, p.Limit-time.Since(p.begun))
+	budget := min(s.budget, p.Limit-time.Since(p.first))
 	done := Part{Name: s.name, State: StateLeftOut, Budget: s.budget.Seconds()}
-	if len(p.Only) > 0 && !slices.Contains(p.Only, s.name) {
+	if len(p.Only) > 0 && !slices.Contains(p.Only, s.name) && s.name != PartVersions { // which other parts look at
 		done.Reason = "not asked for"
 		return done
 	}
@@ -94,16 +123,19 @@ func (p *proof) run(ctx context.Context, s part) Part {
 		return done
 	}
 	argv, env, leftOut := s.command(p)
-	if leftOut != "" {
-		done.Reason = leftOut
+	lacks := p.missing(s.needs)
+	if leftOut != "" || len(lacks) > 0 && !s.asks {
+		done.Reason = reasons(lacks, leftOut)
 		return done
 	}
 	began := time.Now()
-	done.Result, done.Reason = p.child(ctx, s, budget, argv, env)
+	done.State, done.Reason, done.Result = p.child(ctx, s, budget, argv, env)
 	done.Seconds = time.Since(began).Seconds()
-	done.State = StateOK
-	if done.Reason != "" {
-		done.State = StateFailed
+	if done.State == StateLeftOut {
+		done.Reason = reasons(lacks, done.Reason)
+	}
+	if len(done.Result) > 0 {
+		done.Figures = figures(s.name, p.Device, p.Tiny)
 	}
 	if s.name == PartVersions {
 		p.look(done.Result)
@@ -119,12 +151,12 @@ const (
 	graceful   = 3 * time.Second
 )
 
-// child runs the process of a part and gives its result, and why it is not good.
-func (p *proof) child(ctx context.Context, s part, budget time.Duration, argv, env []string) (result json.RawMessage, reason string) {
+// child runs the process of a part and gives what became of it, why it is not good, and its result.
+func (p *proof) child(ctx context.Context, s part, budget time.Duration, argv, env []string) (state, reason string, result json.RawMessage) {
 	limited, stop := context.WithTimeout(ctx, budget)
 	defer stop()
 	cmd := exec.CommandContext(limited, argv[0], argv[1:]...)
-	cmd.Env = append(os.Environ(), env...)
+	cmd.Env = append(append(os.Environ(), "BOOST_RUNS="+filepath.Join(p.work.dir, "runs")), env...)
 	out, said := &tool.Output{Limit: mostResult}, &tail{limit: mostSaid}
 	cmd.Stdout, cmd.Stderr = out, said
 	if s.tool {
@@ -143,8 +175,10 @@ func (p *proof) child(ctx context.Context, s part, budget time.Duration, argv, e
 		reason = "broken off"
 	case limited.Err() != nil:
 		reason = fmt.Sprintf("not done within %.0f s", budget.Seconds())
+	case s.name == PartTorch && cmd.ProcessState != nil && cmd.ProcessState.ExitCode() == leavesOut:
+		return StateLeftOut, cmp.Or(said.last(lastSaid), "it says that it cannot"), nil
 	case err != nil:
-		reason = strings.TrimSpace(err.Error() + ": " + said.last(lastSaid))
+		reason = cmp.Or(causeIn(result), strings.TrimSpace(err.Error()+": "+said.last(lastSaid)))
 	case result == nil:
 		reason = "it printed no JSON"
 	}
@@ -153,36 +187,36 @@ func (p *proof) child(ctx context.Context, s part, budget time.Duration, argv, e
 			result, reason = nil, strings.TrimSpace(reason+" (its result is of another shape: "+bad.Error()+")")
 		}
 	}
-	return result, reason
+	if reason != "" {
+		return StateFailed, reason, result
+	}
+	return StateOK, "", result
 }
 
-// look keeps what doctor has found of libraries.
+// causeIn is why a run did not end well, as its result says; what it says beside that is about its way there.
+func causeIn(result json.RawMessage) string {
+	var run struct {
+		Cause string `json:"cause"`
+	}
+	if json.Unmarshal(result, &run) != nil {
+		return "" // it may be no run's
+	}
+	return beginning(run.Cause, lastSaid)
+}
+
+// finding is what doctor has found of a library, or what it lacks.
+type finding struct{ What, Value, Lacks string }
+
+// look keeps what doctor has found.
 func (p *proof) look(doctor json.RawMessage) {
 	var d struct {
 		CUDA struct {
-			Findings []struct{ What, Value string } `json:"findings"`
+			Findings []finding `json:"findings"`
 		} `json:"cuda"`
 	}
-	if json.Unmarshal(doctor, &d) != nil {
-		return // without them a part says that it is left out
+	if json.Unmarshal(doctor, &d) == nil { // without them a part says that it is left out
+		p.findings = d.CUDA.Findings
 	}
-	for _, f := range d.CUDA.Findings {
-		p.findings[f.What] = f.Value
-	}
-}
-
-// write puts the report where it belongs, whole.
-func (p *proof) write() error {
-	p.report.Seconds = time.Since(p.begun).Seconds()
-	data, err := json.MarshalIndent(p.report, "", " ")
-	if err != nil {
-		return fmt.Errorf("write the report: %w", err)
-	}
-	aside := p.Out + ".tmp"
-	if err := os.WriteFile(aside, append(data, '\n'), 0o644); err != nil {
-		return fmt.Errorf("write the report: %w", err)
-	}
-	return os.Rename(aside, p.Out)
 }
 
 // tail keeps the end of what is written to it.
@@ -198,6 +232,12 @@ func (t *tail) Write(b []byte) (int, error) {
 		t.buf = append(t.buf[:0], t.buf[n:]...)
 	}
 	return len(b), nil
+}
+
+// beginning is at most n bytes of a text, from its beginning.
+func beginning(text string, n int) string {
+	text = strings.TrimSpace(text)
+	return strings.ToValidUTF8(text[:min(n, len(text))], "")
 }
 
 func (t *tail) last(n int) string {

@@ -34,7 +34,7 @@ func TestAgainstCPU(t *testing.T) {
 	}
 	b := &bench{Options: Options{Device: experiment.DeviceEmu, Tiny: true, Open: open}}
 	a, err := b.againstCPU(t.Context())
-	if err != nil || len(a.Runs) != 4 || a.held() != nil {
+	if err != nil || len(a.Runs) != 4 || a.held() != nil || a.Card != emulatedCard {
 		t.Fatalf("%+v: %v", a, err)
 	}
 	for _, r := range a.Runs {

@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -38,7 +39,9 @@ type part struct {
 	// command is what to run, with more of the environment; or why the part is left out here.
 	command func(*proof) (argv, env []string, leftOut string)
 	// tool: what it prints is text and not JSON.
-	tool bool
+	tool  bool
+	needs need
+	asks  bool // it is begun without what it needs, to say what else is missing
 }
 
 // Parts are the names of all parts of a report, in their order.
@@ -52,7 +55,7 @@ func Parts() (names []string) {
 // plan is the parts in the order of how much is to be learnt from them: what is right, then how fast, then what takes long.
 func plan() []part {
 	list := []part{
-		{name: PartVersions, budget: 15 * time.Second, command: func(p *proof) ([]string, []string, string) {
+		{name: PartVersions, budget: 15 * time.Second, needs: needsNothing, command: func(p *proof) ([]string, []string, string) {
 			return []string{p.Program, "doctor", "--json"}, nil, ""
 		}},
 		own(PartGoldenFP32, 40), own(PartGoldenBF16, 50), own(PartAgainstCPU, 25),
@@ -60,12 +63,12 @@ func plan() []part {
 	for _, s := range stepParts[:4] {
 		list = append(list, own(s.name, 25))
 	}
-	list = append(list, own(PartProducts, 40), own(PartAttention, 15), part{name: PartTorch, budget: 30 * time.Second, command: torch}, own(PartElements, 20))
+	list = append(list, own(PartProducts, 40), own(PartAttention, 15), part{name: PartTorch, budget: 30 * time.Second, needs: needsGPU, asks: true, command: torch}, own(PartElements, 20))
 	for _, s := range stepParts[4:] {
 		list = append(list, own(s.name, 25))
 	}
 	return append(list, part{name: PartTwoRanks, budget: time.Minute, command: twoRanks},
-		part{name: PartKernels, budget: 30 * time.Second, command: kernelTests, tool: true},
+		part{name: PartKernels, budget: 30 * time.Second, needs: needsGPU, command: kernelTests, tool: true},
 		part{name: PartMemcheck, budget: 40 * time.Second, command: sanitizer("memcheck"), tool: true},
 		part{name: PartRacecheck, budget: 40 * time.Second, command: sanitizer("racecheck"), tool: true})
 }
@@ -84,6 +87,9 @@ func (p *proof) measure(name string, budget time.Duration) []string {
 	}
 	return argv
 }
+
+// leavesOut is the exit status by which sdpa.py says that it has nothing to measure with.
+const leavesOut = 77
 
 const notEmulated = "not for the emulated device"
 
@@ -163,7 +169,7 @@ func there(path string) bool {
 const leastNCCL = "2.30"
 
 func twoRanks(p *proof) (argv, env []string, leftOut string) {
-	argv = []string{p.Program, "--runs", filepath.Join(p.work, "runs"), "run", "--device", p.Device, "--size", "tiny", "--variant", "cola",
+	argv = []string{p.Program, "run", "--device", p.Device, "--size", "tiny", "--variant", "cola",
 		"--scheme", "btp", "--tp", "2", "--steps", "5", "--warmup", "1", "--keep-last", "0", "--name", "two-ranks", "--json"}
 	if p.Tiny {
 		argv = append(argv, "--seq", "16", "--micro-batch", "1")
@@ -171,30 +177,33 @@ func twoRanks(p *proof) (argv, env []string, leftOut string) {
 	if p.Device != "cuda" {
 		return argv, nil, ""
 	}
-	switch has, ok := nccl(p.findings); {
+	switch has, lacks, ok := nccl(p.findings); {
 	case has == "":
-		return nil, nil, "there is no NCCL"
+		return nil, nil, cmp.Or(lacks, "there is no NCCL")
 	case !ok:
 		return nil, nil, fmt.Sprintf("NCCL is %s; from %s on ranks may share a GPU", has, leastNCCL)
 	}
 	return argv, []string{"NCCL_MULTI_RANK_GPU_ENABLE=1"}, ""
 }
 
-// nccl is its version, and whether that is new enough.
-func nccl(findings map[string]string) (version string, ok bool) {
-	for what, value := range findings {
-		if !strings.Contains(what, "NCCL") {
+// nccl is its version, or what it lacks, and whether it is new enough.
+func nccl(findings []finding) (version, lacks string, ok bool) {
+	for _, f := range findings {
+		if !strings.Contains(f.What, "NCCL") {
 			continue
 		}
-		for _, w := range strings.FieldsFunc(value, func(r rune) bool { return r != '.' && (r < '0' || r > '9') }) {
+		if f.Lacks != "" {
+			lacks = Lack{What: f.What, Why: f.Lacks}.String()
+		}
+		for _, w := range strings.FieldsFunc(f.Value, func(r rune) bool { return r != '.' && (r < '0' || r > '9') }) {
 			major, rest, dotted := strings.Cut(w, ".")
 			minor, _, _ := strings.Cut(rest, ".")
 			a, err1 := strconv.Atoi(major)
 			b, err2 := strconv.Atoi(minor)
 			if dotted && err1 == nil && err2 == nil {
-				return w, a > 2 || a == 2 && b >= 30
+				return w, lacks, a > 2 || a == 2 && b >= 30
 			}
 		}
 	}
-	return "", false
+	return "", lacks, false
 }

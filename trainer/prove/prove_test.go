@@ -3,6 +3,7 @@ package prove
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -23,14 +24,14 @@ func faulty(t *testing.T) AllOptions {
 	const body = `#!/bin/sh
 case "$*" in
 *doctor*) echo '{"cuda": {"findings": [{"what": "NCCL", "value": "2.27.3, /lib"}]}}';;
-*golden-fp32*) echo '{"checks": 2, "held": 1, "reports": []}'; echo '1 of 2 checks do not hold' >&2; exit 1;;
+*golden-fp32*) echo '{"checks": 2, "held": 1, "reports": [{"device": "cuda", "dtype": "fp32"}]}'; echo '1 of 2 checks do not hold' >&2; exit 1;;
 *golden-bf16*) echo '{"checks": 2, "heard": 1}';;
 *against-cpu*) kill -SEGV $$;;
 *products*) echo 'no JSON';;
 *elements*) echo 'out of device memory' >&2; exit 1;;
-*attention*) echo '{"rows": []}';;
+*attention*) echo '{"card": "A GPU", "rows": []}';;
 *cola-recompute*) : >"$0.under-way"; exec sleep 60;;
-*) echo '{"experiment": "x", "card": "", "dtype": "bf16", "tokens": 1, "steps": 1, "step_s": 1, "model_flops": 1, "tflops": 1, "peak_source": "none", "peak_memory": 1, "loss": 1, "breakdown": {}, "operations": [], "watching": 0, "sampled": 0, "messages_replaced": false}';;
+*) echo '{"experiment": "x", "card": "A GPU", "dtype": "bf16", "tokens": 1, "steps": 1, "step_s": 1, "model_flops": 1, "tflops": 1, "peak_source": "none", "peak_memory": 1, "loss": 1, "breakdown": {}, "operations": [], "watching": 0, "sampled": 0, "messages_replaced": false}';;
 esac
 `
 	if err := os.WriteFile(program, []byte(body), 0o700); err != nil {
@@ -60,7 +61,7 @@ func read(t *testing.T, path string) (Report, map[string]Part) {
 // A part that fails, dies, or says what nobody understands has its reason in the report, and the rest goes on.
 func TestPartsThatFail(t *testing.T) {
 	o := faulty(t)
-	o.Only = []string{PartVersions, PartGoldenFP32, PartGoldenBF16, PartAgainstCPU, PartProducts, PartAttention, PartElements, PartTorch, PartTwoRanks, PartMemcheck, "step-1b-full"}
+	o.Only = []string{PartGoldenFP32, PartGoldenBF16, PartAgainstCPU, PartProducts, PartAttention, PartElements, PartTorch, PartTwoRanks, PartMemcheck, "step-1b-full"}
 	_, err := All(t.Context(), o)
 	if err == nil || !strings.Contains(err.Error(), "golden-fp32, golden-bf16, against-cpu, products, elements") {
 		t.Errorf("%v", err)
@@ -100,6 +101,49 @@ func TestNoTime(t *testing.T) {
 	}
 }
 
+// What has nothing to measure with is left out, and has not failed.
+func TestPartThatLeavesItselfOut(t *testing.T) {
+	o := faulty(t)
+	o.Lacks = func(context.Context) []Lack { return []Lack{{"driver", "none", true}, {"library", "none", false}} }
+	o.Only, o.Python = []string{PartTorch}, filepath.Join(o.Beside, "python")
+	body := "#!/bin/sh\necho 'it has no PyTorch' >&2\nexit 77\n"
+	if err := errors.Join(os.WriteFile(o.Python, []byte(body), 0o700), os.WriteFile(filepath.Join(o.Beside, "sdpa.py"), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := All(t.Context(), o); !errors.Is(err, ErrLacks) || strings.Contains(err.Error(), "failed") {
+		t.Error(err)
+	}
+	if p := second(read(t, o.Out))[PartTorch]; p.State != StateLeftOut || p.Reason != "driver: none; it has no PyTorch" {
+		t.Errorf("%+v", p)
+	}
+}
+
+// A run that fails says why in its result, and elsewhere that it began.
+func TestRunThatFails(t *testing.T) {
+	o := faulty(t)
+	o.Device, o.Only = "emulated", []string{PartTwoRanks}
+	const body = `#!/bin/sh
+echo 'run 1 in /x' >&2
+echo '{"state": "failed", "device": "emulated", "cause": "rank 1: no memory"}'
+exit 1
+`
+	if err := os.WriteFile(o.Program, []byte(body), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := All(t.Context(), o); err == nil {
+		t.Error("no error")
+	}
+	if p := second(read(t, o.Out))[PartTwoRanks]; p.Reason != "rank 1: no memory" || p.State != StateFailed || len(p.Result) == 0 {
+		t.Errorf("%+v", p)
+	}
+	for text, want := range map[string]string{"": "", "null": "", "[1]": "", `{"cause": 3}`: "", `{"cause": " a\n"}`: "a",
+		`{"cause": "` + strings.Repeat("ü", lastSaid) + `"}`: strings.Repeat("ü", lastSaid/2)} {
+		if got := causeIn(json.RawMessage(text)); got != want {
+			t.Errorf("%.40s: %q", text, got)
+		}
+	}
+}
+
 func second(_ Report, m map[string]Part) map[string]Part { return m }
 
 func TestBrokenOff(t *testing.T) {
@@ -128,8 +172,8 @@ func TestBrokenOff(t *testing.T) {
 
 func TestNCCL(t *testing.T) {
 	for value, want := range map[string]bool{"2.30.0, /lib/libnccl.so.2": true, "2.32.3 (/x)": true, "3.0": true, "2.29.7": false, "": false, "/opt/x": false} {
-		if v, ok := nccl(map[string]string{"NCCL": value, "driver": "580.1"}); ok != want {
-			t.Errorf("%q: %s, %v", value, v, ok)
+		if v, lacks, ok := nccl([]finding{{"driver", "580.1", ""}, {"NCCL", value, "x"}}); ok != want || lacks != "NCCL: x" {
+			t.Errorf("%q: %s, %s, %v", value, v, lacks, ok)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // Schema of reports.
-const Schema = 1
+const Schema = 2
 
 // States of a part.
 const (
@@ -23,7 +23,8 @@ const (
 type Report struct {
 	Schema   int             `json:"schema"`
 	Device   string          `json:"device"`
-	Tiny     bool            `json:"tiny"` // sizes that say nothing about speed
+	Tiny     bool            `json:"tiny"`    // sizes that say nothing about speed
+	Figures  string          `json:"figures"` // what they mean
 	Begun    time.Time       `json:"begun"`
 	Seconds  float64         `json:"seconds"`
 	Limit    float64         `json:"limit_s"`
@@ -46,6 +47,7 @@ type Part struct {
 	Reason  string          `json:"reason,omitempty"`
 	Seconds float64         `json:"seconds"`
 	Budget  float64         `json:"budget_s"`
+	Figures string          `json:"figures,omitempty"` // what those of Result mean
 	Result  json.RawMessage `json:"result,omitempty"`
 }
 
@@ -85,7 +87,8 @@ type Torch struct {
 	Rows  []AttentionRow `json:"rows"`
 }
 
-// Parse reads a report and verifies that it is one: every field known, every part there once, each result of its part's shape.
+// Parse reads a report and verifies that it is one: every field known, every part there once, each result of its part's shape and of
+// the report's device.
 func Parse(data []byte) (Report, error) {
 	var r Report
 	if err := strict(data, &r); err != nil {
@@ -98,6 +101,7 @@ func Parse(data []byte) (Report, error) {
 	if r.Device == "" || r.Begun.IsZero() || r.Limit <= 0 || len(r.Program) == 0 || r.Machine.Cores <= 0 {
 		errs = append(errs, errors.New("device, begun, limit_s, program or machine is missing"))
 	}
+	errs = append(errs, r.sameDevice())
 	var names []string
 	for _, p := range r.Parts {
 		names = append(names, p.Name)

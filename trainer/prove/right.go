@@ -76,6 +76,7 @@ func (b *bench) verify(ctx context.Context, c golden.Case, o golden.Options, way
 
 // Against are trainings beside the same ones on the processor: weights, tokens and learning rates are the same.
 type Against struct {
+	Card  string      `json:"card"`
 	Steps int         `json:"steps"`
 	Runs  []RunBeside `json:"runs"`
 }
@@ -120,7 +121,7 @@ const besideWidth = 128
 func (b *bench) againstCPU(ctx context.Context) (out Against, err error) {
 	out.Steps = b.pick(20, 3)
 	for _, head := range []int{32, 64, 128} {
-		cpu, norms, err := b.losses(ctx, experiment.DeviceCPU, experiment.FP32, head, out.Steps)
+		_, cpu, norms, err := b.losses(ctx, experiment.DeviceCPU, experiment.FP32, head, out.Steps)
 		if err != nil {
 			return out, fmt.Errorf("heads of %d on the processor: %w", head, err)
 		}
@@ -129,10 +130,11 @@ func (b *bench) againstCPU(ctx context.Context) (out Against, err error) {
 			types = types[1:]
 		}
 		for _, t := range types {
-			loss, norm, err := b.losses(ctx, b.Device, t, head, out.Steps)
+			card, loss, norm, err := b.losses(ctx, b.Device, t, head, out.Steps)
 			if err != nil {
 				return out, fmt.Errorf("heads of %d in %s: %w", head, t, err)
 			}
+			out.Card = card
 			out.Runs = append(out.Runs, beside(RunBeside{DType: t, HeadDim: head, CPU: cpu, Loss: loss}, norm, norms))
 		}
 	}
@@ -153,28 +155,28 @@ func beside(r RunBeside, norm, norms []float64) RunBeside {
 	return r
 }
 
-// losses trains the tiny model with heads of a size; head 0: with those that it has.
-func (b *bench) losses(ctx context.Context, device, dtype string, head, steps int) (loss, norm []float64, err error) {
+// losses trains the tiny model with heads of a size, and names the card; head 0: with those that it has.
+func (b *bench) losses(ctx context.Context, device, dtype string, head, steps int) (card string, loss, norm []float64, err error) {
 	dev, err := b.Open(device)(0, 1)
 	if err != nil {
-		return nil, nil, err
+		return "", nil, nil, err
 	}
 	defer func() { err = errors.Join(err, dev.Close()) }()
 	e, err := b.experiment(stepPart{size: "tiny", variant: experiment.CoLA, dtype: dtype, head: head})
 	if err != nil {
-		return nil, nil, err
+		return "", nil, nil, err
 	}
 	t, err := newTrainer(ctx, dev, e, false)
 	if err != nil {
-		return nil, nil, err
+		return "", nil, nil, err
 	}
 	for range steps {
 		if _, err := t.one(ctx); err != nil {
-			return nil, nil, err
+			return "", nil, nil, err
 		}
 		loss, norm = append(loss, t.result.Loss), append(norm, t.result.GradNorm)
 	}
-	return loss, norm, nil
+	return dev.Info().Name, loss, norm, nil
 }
 
 // SmallStep is what compute-sanitizer looks at.
@@ -186,6 +188,6 @@ type SmallStep struct {
 func (b *bench) smallStep(ctx context.Context) (out SmallStep, err error) {
 	small := *b
 	small.Tiny = true
-	out.Loss, _, err = small.losses(ctx, b.Device, experiment.BF16, 64, 2)
+	_, out.Loss, _, err = small.losses(ctx, b.Device, experiment.BF16, 64, 2)
 	return out, err
 }

@@ -1,0 +1,119 @@
+package house
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// script runs one of scripts/ in a project of its own, which has one source for GPUs.
+func script(t *testing.T, env []string, name string, args ...string) (said string, code int) {
+	t.Helper()
+	dir := t.TempDir()
+	text, err := os.ReadFile(filepath.Join("../../scripts", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "scripts", name)
+	src := filepath.Join(dir, "kernels", "cuda", "src")
+	err = errors.Join(os.Mkdir(filepath.Dir(path), 0o700), os.WriteFile(path, text, 0o600), os.MkdirAll(src, 0o700),
+		os.WriteFile(filepath.Join(src, "one.cu"), nil, 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer stop()
+	cmd := exec.CommandContext(ctx, "bash", append([]string{path}, args...)...)
+	cmd.Env = append(os.Environ(), env...)
+	out, err := cmd.CombinedOutput()
+	if cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return string(out), cmd.ProcessState.ExitCode()
+}
+
+// What a script does not know it refuses, in its own words and with what there is.
+func TestScriptsRefuseWhatTheyDoNotKnow(t *testing.T) {
+	for name, lines := range map[string][]string{
+		"cuda.sh":       {"bogus", "setup x", "--bogus", "libraries --help"},
+		"cuda-check.sh": {"bogus", "--updat", "--update x", "x --update"},
+		"emu-matrix.sh": {"bogus", "mode", "mode bogus", "mode order x", "fault", "fault bogus", "fault NO_SYNC bogus", "all x", "modes x"},
+		"gpu.sh":        {"bundle a b", "bundle --help", "--device emulated", "--out=x"},
+	} {
+		for _, line := range lines {
+			said, code := script(t, nil, name, strings.Fields(line)...)
+			if own := strings.TrimSuffix(name, ".sh"); code != 2 || !strings.HasPrefix(said, strings.TrimSuffix(own, "-matrix")) && !strings.HasPrefix(said, "emulator: ") {
+				t.Errorf("%s %s: exit %d, %s", name, line, code, said)
+			}
+			if strings.Contains(said, "unbound") || strings.Contains(said, "\n#") {
+				t.Errorf("%s %s: %s", name, line, said)
+			}
+		}
+		for _, help := range []string{"--help", "-h"} {
+			if said, code := script(t, nil, name, help); code != 0 || !strings.Contains(said, "scripts/"+name) || strings.Contains(said, "#") || strings.Contains(said, "set -") {
+				t.Errorf("%s %s: exit %d, %s", name, help, code, said)
+			}
+		}
+	}
+}
+
+// A compiler that does not do its work is named, with what it says.
+func TestFaultyNVCC(t *testing.T) {
+	if _, err := exec.LookPath("flock"); err != nil {
+		t.Skip(err)
+	}
+	for body, want := range map[string]string{
+		"exit 3":                        "fails with 3: nothing",
+		"echo no licence >&2; exit 1":   "fails with 1: no licence",
+		"kill -SEGV $$":                 "fails with 139",
+		"exit 0":                        "does not say its version, but: nothing",
+		"echo hello":                    "does not say its version, but: hello",
+		"echo 'release 11.8, V11.8.89'": "11.8.89; 12.0 or newer",
+		"printf 'bad \\033[31m\\n'":     "but: bad [31m",
+	} {
+		home := t.TempDir()
+		nvcc := filepath.Join(home, "bin", "nvcc")
+		if err := errors.Join(os.Mkdir(filepath.Dir(nvcc), 0o700), os.WriteFile(nvcc, []byte("#!/bin/sh\n"+body+"\n"), 0o700)); err != nil {
+			t.Fatal(err)
+		}
+		for _, what := range []string{"setup", "build"} {
+			said, code := script(t, []string{"CUDA_HOME=" + home}, "cuda.sh", what)
+			if code != 3 || !strings.HasPrefix(said, "cuda: "+nvcc) || !strings.Contains(said, want) || strings.Contains(said, "\x1b") {
+				t.Errorf("%s, %s: exit %d, %s", body, what, code, said)
+			}
+		}
+	}
+}
+
+// A compiler that does its work until a certain point is never the end without a word.
+func TestNVCCThatStops(t *testing.T) {
+	for _, need := range []string{"flock", "g++"} {
+		if _, err := exec.LookPath(need); err != nil {
+			t.Skip(err)
+		}
+	}
+	home := t.TempDir()
+	nvcc := filepath.Join(home, "bin", "nvcc")
+	const body = `#!/bin/sh
+case "$*" in --version) echo 'release 13.0, V13.0.88'; exit;; esac
+[ "$STOPS" = no ] || exit "$STOPS"
+for last; do case $before in -o) : >"$last";; esac; before=$last; done
+`
+	if err := errors.Join(os.Mkdir(filepath.Dir(nvcc), 0o700), os.WriteFile(nvcc, []byte(body), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	for stops, want := range map[string]string{"1": "does not compile", "0": "makes nothing of"} {
+		said, code := script(t, []string{"CUDA_HOME=" + home, "STOPS=" + stops}, "cuda.sh", "build")
+		if code != 1 || !strings.Contains(said, want) || !strings.Contains(said, "cuda: failed") {
+			t.Errorf("exit %s: exit %d, %s", stops, code, said)
+		}
+	}
+	if said, code := script(t, []string{"CUDA_HOME=" + home, "STOPS=no"}, "cuda.sh", "build"); code != 0 || !strings.Contains(said, "libboost_cuda.so, ") || strings.Contains(said, "failed") {
+		t.Errorf("a compiler that works: exit %d, %s", code, said)
+	}
+}
