@@ -39,7 +39,7 @@ func TestCardOfARank(t *testing.T) {
 func TestWhatIsMissing(t *testing.T) {
 	t.Setenv("CUDA_VISIBLE_DEVICES", "0,1")
 	nccl := cuda.Finding{What: "NCCL", Lacks: "libnccl.so.2 was not found"}
-	lt := cuda.Finding{What: "cuBLASLt", Lacks: "libcublasLt.so.13 was not found"}
+	lt := cuda.Finding{What: "cuBLASLt", Lacks: "libcublasLt.so.13 was not found; looked in /a, /b and 2 more. Install it by pip install nvidia-cublas, or name its path in $BOOST_CUBLASLT"}
 	fine := cuda.Finding{What: "driver", Value: "13.0"}
 	here := GPUs{Driver: "for CUDA 13.0", Cards: 2, Library: "/x"}
 	with := func(f ...cuda.Finding) GPUs { g := here; g.Findings = f; return g }
@@ -55,7 +55,7 @@ func TestWhatIsMissing(t *testing.T) {
 		"both libraries":       {with(lt, nccl), 2, []string{"cuBLASLt: libcublasLt", "NCCL: libnccl"}},
 		"a GPU":                {with(fine), 3, []string{"GPUs: 3 ranks on this host need 3 GPUs, and 2 are visible"}},
 		"everything":           {none, 1, []string{"driver: no NVIDIA driver", "library: libboost_cuda.so was not found"}},
-		"everything, and both": {GPUs{noDriver: cuda.ErrNoDriver, noLibrary: cuda.ErrNoLibrary, Findings: []cuda.Finding{lt, nccl}}, 2, []string{"driver: no NVIDIA driver", "library: libboost_cuda.so was not found", "cuBLASLt: libcublasLt", "NCCL: libnccl"}},
+		"everything, and both": {GPUs{noDriver: cuda.ErrNoDriver, noLibrary: cuda.ErrNoLibrary, Findings: []cuda.Finding{lt, nccl}}, 2, []string{"driver: no NVIDIA driver", "library: libboost_cuda.so was not found", "cuBLASLt: libcublasLt.so.13 was not found. Install it by pip", "NCCL: libnccl"}},
 		"cards that are there": {GPUs{Driver: "x", Library: "/x"}, 1, []string{"GPU: no GPU is visible"}},
 	} {
 		err := c.g.Check(c.ranks)

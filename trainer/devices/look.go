@@ -93,9 +93,19 @@ func (g GPUs) missing(ranks int) error {
 	}
 	words := make([]string, len(lacks))
 	for i, l := range lacks {
-		words[i] = l.What + ": " + l.Why
+		words[i] = l.What + ": " + withoutPlaces(l.Why)
 	}
 	return errors.New(strings.Join(words, "; "))
+}
+
+// withoutPlaces leaves out where a library was looked for, which takes lines for each (kernels/cuda/src/places.h): doctor has that.
+func withoutPlaces(why string) string {
+	before, after, cut := strings.Cut(why, "; looked in ")
+	_, remedy, whole := strings.Cut(after, ". ")
+	if !cut || !whole {
+		return why
+	}
+	return before + ". " + remedy
 }
 
 // Check says in one error what keeps so many ranks of this host from computing on GPUs.
