@@ -47,34 +47,78 @@ func ExpandHere(ctx context.Context, s Spec, machine func(experiment.Experiment)
 	return x, CheckDevices(x.Base, x.Points, check)
 }
 
+// question is a device for a number of ranks.
+type question struct {
+	device string
+	ranks  int
+}
+
+// use is what points ask for: how many do, and the label of the first.
+type use struct {
+	question
+	points int
+	first  string
+}
+
+// usesOf takes the uses of a device out of a list, the fewest ranks first.
+func usesOf(device string, list *[]use) (same []use) {
+	var others []use
+	for _, u := range *list {
+		if u.device == device {
+			same = append(same, u)
+		} else {
+			others = append(others, u)
+		}
+	}
+	*list = others
+	slices.SortStableFunc(same, func(a, b use) int { return a.ranks - b.ranks })
+	return same
+}
+
 // CheckDevices asks for every device that points ask of this machine, once for each number of ranks. Everything that is missing
 // is one *SpaceError.
 func CheckDevices(base experiment.Experiment, points []Point, check DeviceCheck) error {
-	type use struct {
-		device string
-		ranks  int
-	}
-	first, count := map[use]string{}, map[use]int{}
+	at := map[question]int{}
 	var uses []use
 	for _, p := range points {
 		device, here := p.device(base)
 		if !here || device == experiment.DeviceAuto || device == experiment.DeviceCPU {
 			continue // every machine has a processor, which is what a point takes that leaves it open
 		}
-		u := use{device, p.Ranks}
-		if count[u]++; count[u] == 1 {
-			uses, first[u] = append(uses, u), p.Label
+		q := question{device, p.Ranks}
+		if _, known := at[q]; !known {
+			at[q] = len(uses)
+			uses = append(uses, use{question: q, first: p.Label})
 		}
+		uses[at[q]].points++
 	}
 	var texts []string
 	told, asIn := map[string]int{}, map[string]string{}
-	for _, u := range uses {
-		if _, err := check(u.device, u.ranks); err != nil {
-			text := err.Error()
-			if told[text] == 0 {
-				texts, asIn[text] = append(texts, text), first[u]
+	for len(uses) > 0 {
+		same := usesOf(uses[0].device, &uses)
+		_, few := check(same[0].device, same[0].ranks)
+		for i, u := range slices.Backward(same) { // the most ranks lack the most
+			err := few
+			if i > 0 {
+				_, err = check(u.device, u.ranks)
 			}
-			told[text] += count[u]
+			if err == nil {
+				continue
+			}
+			text, n := err.Error(), u.points
+			if few != nil { // the device is not here at all: once is enough
+				n = 0
+				for _, other := range same {
+					n += other.points
+				}
+			}
+			if told[text] == 0 {
+				texts, asIn[text] = append(texts, text), u.first
+			}
+			told[text] += n
+			if few != nil {
+				break
+			}
 		}
 	}
 	var bad problems
