@@ -20,10 +20,13 @@ func EmulatedMark(device, link string) string {
 func (e Experiment) Emulated() string { return EmulatedMark(e.Step.Device, e.Parallel.Link) }
 
 // EmulatedWords is the mark with the link that messages are slowed down to; empty: times are this machine's.
-func (e Experiment) EmulatedWords() string {
-	mark := e.Emulated()
+func EmulatedWords(device, link string) string {
+	mark := EmulatedMark(device, link)
 	if mark == EmulatedLink {
-		mark += " " + e.Parallel.Link
+		mark += " " + link
 	}
 	return mark
 }
+
+// EmulatedWords is the function of that name for the experiment.
+func (e Experiment) EmulatedWords() string { return EmulatedWords(e.Step.Device, e.Parallel.Link) }

@@ -2,16 +2,12 @@ package export
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
-	"strings"
 
-	"boost-tui/experiment"
 	"boost-tui/kernels"
 	"boost-tui/profiler"
 	"boost-tui/profiler/record"
@@ -111,25 +107,6 @@ func writeTrace(ctx context.Context, w io.Writer, runs []*run) error {
 	return t.w.Flush()
 }
 
-// backends names what carried the messages of the runs, each once: NCCL on GPUs and nowhere else. Names of single messages begin with
-// nccl whatever carried them, for readers sort by that.
-func backends(runs []*run) string {
-	var names []string
-	for _, r := range runs {
-		name := "boost-tui " + cmp.Or(r.Plan.Device, experiment.DeviceCPU)
-		switch r.Plan.Device {
-		case experiment.DeviceCUDA:
-			name = "nccl"
-		case experiment.DeviceEmu:
-			name = "emulated nccl"
-		}
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	return strings.Join(names, ", ")
-}
-
 func (t *tracer) run(ctx context.Context, r *run) error {
 	begin := int64(0)
 	t.link, t.emulated = r.Plan.Link, r.emulatedDevice()
@@ -151,42 +128,6 @@ func (t *tracer) run(ctx context.Context, r *run) error {
 		return err
 	}
 	return t.counters(ctx, r, begin)
-}
-
-// emulatedDevice is the device whose times are not the machine's; empty: they are.
-func (r *run) emulatedDevice() string {
-	if r.Plan.Device == experiment.DeviceEmu {
-		return r.Plan.Device
-	}
-	return ""
-}
-
-// linkMark marks what was taken beside an emulated link, or on the emulated device.
-func (r *run) linkMark() string {
-	switch {
-	case r.emulatedDevice() != "":
-		return " (" + experiment.EmulatedDevice + ")"
-	case r.Plan.Link == "":
-		return ""
-	}
-	return " (" + experiment.EmulatedLink + " " + r.Plan.Link + ")"
-}
-
-// marked adds the link, or the emulated device, to the arguments of what took its time from it.
-func (t *tracer) marked(args map[string]any) map[string]any {
-	if t.link == "" && t.emulated == "" {
-		return args
-	}
-	if args == nil {
-		args = map[string]any{}
-	}
-	if t.link != "" {
-		args["emulated_link"] = t.link
-	}
-	if t.emulated != "" {
-		args["emulated_device"] = t.emulated
-	}
-	return args
 }
 
 func (t *tracer) rank(r *run, step int, rs profiler.RankSpans) error {
