@@ -1,9 +1,6 @@
 package runner
 
-import (
-	"fmt"
-	"strings"
-)
+import "fmt"
 
 // peersAbsent is in what a rank says that gave up waiting for others by itself: it knows that they did not come, and not who
 // (kernels/cuda/src/message.cu, comm.cu).
@@ -32,5 +29,5 @@ func absent(all []standing, waiter int, stages bool) string {
 	if len(stopped) > 0 {
 		behind = stopped
 	}
-	return strings.Join(behind[:min(len(behind), 4)], "; ")
+	return fewOf(behind)
 }

@@ -31,8 +31,8 @@ type AgentOptions struct {
 	NewSegment func() (*os.File, error)
 	// Prepare does what the ranks' device needs before they start; nil: nothing. It may take a while, which it says.
 	Prepare func(ctx context.Context, device string, say func(format string, args ...any)) error
-	// GPUs opens the cards of this host for sampling; nil: none are sampled.
-	GPUs  func() (sample.GPUs, error)
+	// GPUs opens the cards of this host for sampling, until the context ends; nil: none are sampled.
+	GPUs  func(context.Context) (sample.GPUs, error)
 	Share Share // of the run's ranks
 	// Lifeline replaces stdin in tests.
 	Lifeline io.ReadCloser
@@ -60,6 +60,7 @@ type agent struct {
 	ahead    time.Duration // how far this host's clock is ahead of that
 	crew     *crew
 	meter    *meter
+	cards    cardsWait
 	oomStart int64
 	events   *record.Writer
 	ended    []protocol.ExitRecord // of ranks that failed, in the order noticed
@@ -207,22 +208,6 @@ func (a *agent) start() error {
 	return nil
 }
 
-// measure begins to measure. A run that cannot be measured goes on.
-func (a *agent) measure() {
-	var cards sample.GPUs
-	var err error
-	if a.o.GPUs != nil {
-		if cards, err = a.o.GPUs(); err != nil {
-			a.note(record.EventNote, "gpus", err.Error(), nil)
-			cards = nil
-		}
-	}
-	if a.meter, err = startMeter(a.dir, a.hostName(), a.crew.members(), a.rolled(), cards); err != nil {
-		a.diskTrouble(err)
-		a.note(record.EventAlert, "measuring", err.Error(), nil)
-	}
-}
-
 // rolled are the ranks whose steps this agent puts together: all, where it leads.
 func (a *agent) rolled() []int {
 	if !a.o.Share.leads() {
@@ -258,6 +243,8 @@ func (a *agent) loop(ctx context.Context, life <-chan string) {
 			if ok {
 				a.cancel(reason)
 			}
+		case o := <-a.cards.got:
+			a.tookCards(o)
 		case <-watch.C:
 			a.look()
 			a.lookAtOthers()

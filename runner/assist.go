@@ -32,6 +32,7 @@ func (a *agent) assist(ctx context.Context) error {
 		return a.leavePart(err)
 	}
 	a.loop(ctx, life)
+	a.leaveCards()
 	if a.meter != nil {
 		a.diskTrouble(a.meter.stop())
 	}

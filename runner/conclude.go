@@ -23,6 +23,7 @@ const summaryPatience = 2 * time.Second
 // conclude works out the result after the last rank.
 func (a *agent) conclude() error {
 	a.diskTrouble(a.settled())
+	a.leaveCards()
 	if a.meter != nil {
 		a.diskTrouble(a.meter.stop())
 	}

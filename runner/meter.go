@@ -25,6 +25,7 @@ type meter struct {
 	rollup  *record.RollupWriter
 	health  *record.Writer
 	sampler *sample.Sampler
+	late    chan sample.GPUs // cards that came after the start
 	beats   int
 	cancel  context.CancelFunc
 	wg      sync.WaitGroup
@@ -34,7 +35,7 @@ type meter struct {
 // startMeter begins to measure the ranks of this host, to beat the run's heart, and to put the steps of the ranks that are
 // rolled up together; nil: another agent does both. The cards may be nil.
 func startMeter(dir, host string, crew []sample.Rank, rolled []int, cards sample.GPUs) (*meter, error) {
-	m := &meter{dir: dir}
+	m := &meter{dir: dir, late: make(chan sample.GPUs, 1)}
 	var err error
 	if rolled != nil {
 		if m.rollup, err = record.OpenRollupWriter(dir, rolled); err != nil {
@@ -67,6 +68,9 @@ func (m *meter) loop(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
+		case cards := <-m.late:
+			m.sampler.Take(cards)
+			m.sample(ctx)
 		case <-tick.C:
 			if m.rollup != nil {
 				m.beats++
@@ -99,6 +103,11 @@ func (m *meter) keep(err error) {
 func (m *meter) stop() error {
 	m.cancel()
 	m.wg.Wait()
+	select {
+	case cards := <-m.late:
+		m.sampler.Take(cards)
+	default:
+	}
 	if m.rollup != nil {
 		_, err := m.rollup.Poll(context.Background())
 		m.keep(err)

@@ -128,22 +128,38 @@ func (w *watchdog) look(standings func() []standing, now time.Time) string {
 	return overdue(all, oldest, age)
 }
 
-// overdue says who waits for whom.
+// overdue says who waits for whom: for those that are stopped, else for those that wait for nobody, else for those that wait elsewhere,
+// who may be victims too.
 func overdue(all []standing, oldest int, age time.Duration) string {
 	waiter := all[oldest]
-	var late []string
+	var stopped, busy, elsewhere []string
 	for i, s := range all {
+		at := fmt.Sprintf("rank %d, which is at step %d, %s", s.Rank, s.Step, s.What)
 		switch {
-		case s.Ended || i == oldest || s.Waits && s.Label == waiter.Label && s.Step == waiter.Step && !s.Stopped:
+		case s.Ended || i == oldest:
 		case s.Stopped:
-			late = append(late, fmt.Sprintf("rank %d, which is stopped (SIGSTOP)", s.Rank))
-		default:
-			late = append(late, fmt.Sprintf("rank %d, which is at step %d, %s", s.Rank, s.Step, s.What))
+			stopped = append(stopped, fmt.Sprintf("rank %d, which is stopped (SIGSTOP)", s.Rank))
+		case !s.Waits:
+			busy = append(busy, at)
+		case s.Label != waiter.Label || s.Step != waiter.Step:
+			elsewhere = append(elsewhere, at)
 		}
 	}
 	whom := "the others, who wait as well"
-	if len(late) > 0 {
-		whom = strings.Join(late[:min(len(late), 4)], "; ")
+	for _, late := range [][]string{elsewhere, busy, stopped} {
+		if len(late) > 0 {
+			whom = fewOf(late)
+		}
 	}
 	return fmt.Sprintf("rank %d has waited %s at step %d in %s for %s", waiter.Rank, age.Round(time.Second), waiter.Step, waiter.Label, whom)
+}
+
+// fewOf is a list of at most a few.
+func fewOf(list []string) string {
+	const most = 4
+	text := strings.Join(list[:min(len(list), most)], "; ")
+	if more := len(list) - most; more > 0 {
+		text += fmt.Sprintf("; and %d more", more)
+	}
+	return text
 }

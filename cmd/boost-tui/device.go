@@ -73,7 +73,8 @@ func withGPUs(m planner.Machine, e experiment.Experiment) planner.Machine {
 	if d != experiment.DeviceCUDA && d != experiment.DeviceAuto && d != "" {
 		return m
 	}
-	return seen(m, d == experiment.DeviceCUDA, nvml.Open, cuda.FindDriver)
+	open := func() (sample.GPUs, error) { return nvml.Open(context.Background()) }
+	return seen(m, d == experiment.DeviceCUDA, open, cuda.FindDriver)
 }
 
 // seen asks for the GPUs: the driver's library of measurements for their memory, and the driver itself for how many are visible, where some

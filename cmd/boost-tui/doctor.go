@@ -99,7 +99,7 @@ func diagnose(ctx context.Context, s *runner.Store) (diagnosis, error) {
 	if err := runner.CheckLimits(2, 0); err != nil {
 		d.Missing = append(d.Missing, missing{"room under the shell's limits", "runs", err.Error()})
 	}
-	d.NVIDIA = findNVIDIA()
+	d.NVIDIA = findNVIDIA(ctx)
 	d.examineDevices(ctx)
 	if d.Slurm = runner.FindSlurm(ctx); len(d.Slurm.Lacks) > 0 {
 		d.Missing = append(d.Missing, missing{strings.Join(d.Slurm.Lacks, ", "), "runs that Slurm starts", "load Slurm (module load slurm), or ask who runs the cluster"})

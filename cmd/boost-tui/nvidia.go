@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -17,9 +18,9 @@ type nvidia struct {
 	Reason string   `json:"reason,omitempty"` // why there are none
 }
 
-func findNVIDIA() nvidia {
+func findNVIDIA(ctx context.Context) nvidia {
 	found := nvidia{GPUs: []string{}}
-	gpus, err := nvml.Open()
+	gpus, err := nvml.Open(ctx)
 	if err != nil {
 		found.Reason = err.Error()
 		return found
@@ -35,8 +36,8 @@ func findNVIDIA() nvidia {
 }
 
 // cards opens the GPUs of this machine for sampling; none where there is no driver, which is nothing to note in a run.
-func cards() (sample.GPUs, error) {
-	gpus, err := nvml.Open()
+func cards(ctx context.Context) (sample.GPUs, error) {
+	gpus, err := nvml.Open(ctx)
 	if errors.Is(err, nvml.ErrNoDriver) {
 		return nil, nil
 	}
@@ -48,7 +49,7 @@ func cardsOf(e experiment.Experiment) []runner.GPU {
 	if e.Step.Device != experiment.DeviceCUDA || !onThisMachine(e) {
 		return nil
 	}
-	gpus, err := nvml.Open()
+	gpus, err := nvml.Open(context.Background())
 	if err != nil {
 		return nil
 	}

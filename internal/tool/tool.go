@@ -85,3 +85,22 @@ func RunGently(cmd *exec.Cmd, patience time.Duration) error {
 	}
 	return err
 }
+
+// Again runs this program again, for a role that an init function plays who finds it in the arguments. Whoever ends this process by
+// force ends the child, too: it gets the signal last then. When ctx ends it is killed, and at its own end whatever it has started in its
+// group and left.
+func Again(ctx context.Context, set func(*exec.Cmd), last syscall.Signal, args ...string) error {
+	cmd := exec.CommandContext(ctx, "/proc/self/exe", args...)
+	cmd.Args[0] = "boost-tui"
+	set(cmd)
+	Own(cmd)
+	cmd.SysProcAttr.Pdeathsig = last
+	// The signal comes when the thread ends that started the child, not the process.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	err := cmd.Run()
+	if cmd.Process != nil {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // an error says that there is nobody
+	}
+	return err
+}

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"runtime"
 	"syscall"
 
 	"boost-tui/internal/tool"
@@ -35,22 +34,9 @@ func init() {
 	}
 }
 
-// runChild runs this program as a child. Whoever ends this process by force ends the child, too: it gets the signal last then. When
-// ctx ends it is killed, and at its own end whatever it has started and left.
+// runChild runs this program as a child that plays a role.
 func runChild(ctx context.Context, set func(*exec.Cmd), last syscall.Signal, role string, args ...string) error {
-	cmd := exec.CommandContext(ctx, "/proc/self/exe", append([]string{childWord, role}, args...)...)
-	cmd.Args[0] = "boost-tui"
-	set(cmd)
-	tool.Own(cmd)
-	cmd.SysProcAttr.Pdeathsig = last
-	// The signal comes when the thread ends that started the child, not the process.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	err := cmd.Run()
-	if cmd.Process != nil {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // an error says that there is nobody
-	}
-	return err
+	return tool.Again(ctx, set, last, append([]string{childWord, role}, args...)...)
 }
 
 // held runs a program, in the child's group. A compiler is a program that starts others, which would go on when it is killed alone:

@@ -35,14 +35,13 @@ static void plain_signals(void) {
 import "C"
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-	"strings"
 	"unsafe"
+
+	"boost-tui/internal/loader"
 )
 
 // Driver is what NVIDIA's driver says of this machine.
@@ -70,31 +69,8 @@ func FindDriver() (Driver, error) {
 	return a.Driver, a.NoDriver
 }
 
-// NoDriver reports, in no time, that none of the places where the loader looks has the driver's library. Where it cannot tell, it
-// reports false: the driver must be asked.
-func NoDriver() bool {
-	cache, err := os.ReadFile("/etc/ld.so.cache")
-	if err != nil || bytes.Contains(cache, []byte(driverName+"\x00")) || os.Getenv("LD_PRELOAD") != "" {
-		return false
-	}
-	folders := strings.FieldsFunc(os.Getenv("LD_LIBRARY_PATH"), func(r rune) bool { return r == ':' || r == ';' })
-	for _, pattern := range []string{"/lib", "/lib64", "/usr/lib", "/usr/lib64", "/lib/*-linux-gnu*", "/usr/lib/*-linux-gnu*"} {
-		found, _ := filepath.Glob(pattern)
-		folders = append(folders, found...)
-	}
-	if strings.Contains(":"+os.Getenv("LD_LIBRARY_PATH")+":", "::") {
-		folders = append(folders, ".") // which an empty name is to the loader
-	}
-	for _, dir := range folders {
-		if _, err := os.Stat(filepath.Join(dir, driverName)); err == nil {
-			return false
-		}
-		if hidden, _ := filepath.Glob(filepath.Join(dir, "glibc-hwcaps", "*", driverName)); hidden != nil {
-			return false
-		}
-	}
-	return true
-}
+// NoDriver reports, in no time, that there is no driver. Where it cannot tell, it reports false: the driver must be asked.
+func NoDriver() bool { return loader.Absent(driverName) }
 
 // askDriver opens the driver's library in this process.
 func askDriver() (Driver, error) {

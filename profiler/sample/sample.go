@@ -38,6 +38,7 @@ type Sampler struct {
 	dir      string
 	ranks    []*rankProcess
 	gpus     *gpuWorkers
+	on       []Rank // as they were told
 	lastCPU  cpu.TimesStat
 	haveLast bool
 }
@@ -60,11 +61,15 @@ func New(o Options) *Sampler {
 			s.ranks = append(s.ranks, &rankProcess{Rank: r, p: p, born: born})
 		}
 	}
+	s.on = o.Ranks
 	if o.GPUs != nil {
-		s.gpus = startGPUs(o.GPUs, o.Ranks)
+		s.Take(o.GPUs)
 	}
 	return s
 }
+
+// Take has GPUs sampled that were not there when the sampler was made without any; Close closes them.
+func (s *Sampler) Take(gpus GPUs) { s.gpus = startGPUs(gpus, s.on) }
 
 // Sample takes one sample of everything: a line for the host, one for each rank's process, one for
 // each GPU. Shares of time are since the previous sample; the first has none. A GPU whose driver

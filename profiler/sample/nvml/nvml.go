@@ -5,6 +5,7 @@
 package nvml
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -24,8 +25,14 @@ type cards struct {
 	list []sample.GPU
 }
 
-// Open starts NVML and lists the GPUs.
-func Open() (sample.GPUs, error) { return open(nvml.New()) }
+// Open starts NVML and lists the GPUs, after a process of its own has tried all that is read of them: a library that crashes or hangs is
+// an error, within half a minute. The context ends the trial.
+func Open(ctx context.Context) (sample.GPUs, error) {
+	if err := try(ctx); err != nil {
+		return nil, err
+	}
+	return open(nvml.New())
+}
 
 func open(lib nvml.Interface) (sample.GPUs, error) {
 	if ret := do(lib.Init); ret != nvml.SUCCESS {

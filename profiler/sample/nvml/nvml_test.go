@@ -73,7 +73,7 @@ func TestReadsWhatTheCardTells(t *testing.T) {
 }
 
 func TestOpenWithoutADriver(t *testing.T) {
-	gpus, err := Open()
+	gpus, err := Open(t.Context())
 	if err == nil {
 		defer gpus.Close()
 		for _, g := range gpus.List() {
