@@ -84,11 +84,8 @@ func (c *compilation) install(made string) error {
 		if err == nil {
 			err = flush(made + end)
 		}
-		if to := c.path + end; err == nil {
-			if info, none := os.Lstat(to); none == nil && info.IsDir() {
-				err = os.RemoveAll(to) // which no file takes the place of
-			}
-			err = errors.Join(err, os.Rename(made+end, to))
+		if err == nil {
+			err = os.Rename(made+end, c.path+end)
 		}
 	}
 	if err == nil {
@@ -104,6 +101,18 @@ func flush(path string) error {
 		return err
 	}
 	return errors.Join(f.Sync(), f.Close())
+}
+
+// vacate makes room for the library: no file takes the place of a folder.
+func (c *compilation) vacate() error {
+	for _, end := range []string{"", markEnd} {
+		if info, none := os.Lstat(c.path + end); none == nil && info.IsDir() {
+			if err := os.RemoveAll(c.path + end); err != nil {
+				return fmt.Errorf("%s is a folder, in the place of the compiled library: %w: remove it", Shown(c.path+end), bare(err))
+			}
+		}
+	}
+	return nil
 }
 
 // clear removes what compilations have left that were killed: nobody is at it, since the lock is held.
@@ -163,7 +172,7 @@ const lockTick = 100 * time.Millisecond
 func lock(ctx context.Context, path string, waits func()) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("a lock for the compilation, %s: %w", Shown(path), bare(err))
 	}
 	for first := true; ; first = false {
 		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
@@ -171,7 +180,8 @@ func lock(ctx context.Context, path string, waits func()) (unlock func(), err er
 			return func() { _ = f.Close() }, nil
 		}
 		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
-			return nil, errors.Join(err, f.Close())
+			_ = f.Close()
+			return nil, fmt.Errorf("a lock for the compilation, %s: %w", Shown(path), err)
 		}
 		if first {
 			waits()
@@ -179,7 +189,8 @@ func lock(ctx context.Context, path string, waits func()) (unlock func(), err er
 		select {
 		case <-time.After(lockTick):
 		case <-ctx.Done():
-			return nil, errors.Join(context.Cause(ctx), f.Close())
+			_ = f.Close()
+			return nil, fmt.Errorf("wait for another program that compiles it: %w", context.Cause(ctx))
 		}
 	}
 }

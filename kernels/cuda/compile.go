@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
+	"unicode"
 
 	"boost-tui/internal/tool"
 )
@@ -74,7 +76,7 @@ func (c *compilation) make(ctx context.Context) (err error) {
 // try opens a library that has just been made, in a process of its own.
 func try(ctx context.Context, path string) error {
 	if info, err := os.Stat(path); err != nil || info.Size() == 0 {
-		return errors.Join(errors.New("it ended well and made no library"), err)
+		return errors.New("it ended well and made no library")
 	}
 	if err := os.Chmod(path, 0o700); err != nil { // whatever the umask is
 		return err
@@ -85,15 +87,33 @@ func try(ctx context.Context, path string) error {
 // said is how much of what a compiler prints is kept, in bytes.
 const said = 4 << 10
 
-// compile runs the compiler, which ends with whatever it has started when this process does, however that ends.
+// compileLimit is how long one file may take: a minute is much on a busy machine, and others wait for who compiles.
+const compileLimit = 15 * time.Minute
+
+// compile runs the compiler, which ends with whatever it has started when this process does, however that ends. What it keeps for a
+// while it keeps in the folder, too, which goes.
 func compile(ctx context.Context, dir, gpp string, args []string) error {
 	out := &tool.Output{Limit: said}
-	err := runChild(ctx, func(cmd *exec.Cmd) { cmd.Dir, cmd.Stdout, cmd.Stderr = dir, out, out }, syscall.SIGTERM, holdRole, append([]string{gpp}, args...)...)
-	if ctx.Err() != nil && err != nil {
+	limited, stop := context.WithTimeout(ctx, compileLimit)
+	defer stop()
+	err := runChild(limited, func(cmd *exec.Cmd) {
+		cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.Env = dir, out, out, append(os.Environ(), "TMPDIR="+dir)
+	}, syscall.SIGTERM, holdRole, append([]string{gpp}, args...)...)
+	switch text := oneLine(out.String()); {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
 		return context.Cause(ctx)
+	case limited.Err() != nil:
+		return fmt.Errorf("%s does not end within %v", Shown(gpp), compileLimit)
+	case strings.Contains(strings.ToLower(text), syscall.ENOSPC.Error()):
+		return fmt.Errorf("%s: %w: %s: free some space in %s, or set XDG_CACHE_HOME to a folder with some", Shown(gpp), err, text, Shown(filepath.Dir(dir)))
+	default:
+		return fmt.Errorf("%s: %w: %s", Shown(gpp), err, text)
 	}
-	if err != nil {
-		return fmt.Errorf("%s: %w: %s", Shown(gpp), err, strings.TrimSpace(out.String()))
-	}
-	return nil
+}
+
+// oneLine is a text of somebody else's as a line, without what a terminal would obey.
+func oneLine(text string) string {
+	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }), " ")
 }

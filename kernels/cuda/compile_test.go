@@ -251,3 +251,34 @@ func TestWaitsForAnotherProgram(t *testing.T) {
 		t.Errorf("%q, %v", said, err)
 	}
 }
+
+// What a compiler keeps for a while lies where the next compilation clears up, and what it says is a line with what to do.
+func TestCompilersLeaveNothingElsewhere(t *testing.T) {
+	dir, calls := fakeCompiler(t, `echo "in $TMPDIR" >>"$(dirname "$0")/calls"; printf 'Assembler messages:\n\033[2JFatal: No space left on device\n' >&2; exit 1`)
+	_, err := Compile(context.Background(), nil)
+	if err == nil || strings.ContainsAny(err.Error(), "\n\x1b") || !strings.Contains(err.Error(), "free some space in "+filepath.Join(dir, "cache")) {
+		t.Errorf("%v", err)
+	}
+	b, err := os.ReadFile(calls)
+	if err != nil || !strings.Contains(string(b), "in "+filepath.Join(dir, "cache", "boost-tui", "emulated", making)) {
+		t.Errorf("%s, %v", b, err)
+	}
+}
+
+// A folder in the library's place goes before anything is compiled.
+func TestFolderInTheLibrarysPlace(t *testing.T) {
+	fakeCompiler(t, "exit 1")
+	c, err := plan()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(c.path, "more"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.vacate(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(c.path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("it is there: %v", err)
+	}
+}

@@ -111,7 +111,7 @@ func (c *compilation) settle(ctx context.Context, say func(format string, args .
 	name := filepath.Join(c.dir, "lock")
 	unlock, err := lock(ctx, name, func() { say("waiting for another program that compiles the emulated device in %s", Shown(c.dir)) })
 	if err != nil {
-		return fmt.Errorf("wait for another program that compiles it: %w", shown{err})
+		return joined(wrong, err)
 	}
 	defer unlock()
 	if _, err := backend.Trusted(name); err != nil { // a minute before the library would be refused
@@ -126,6 +126,9 @@ func (c *compilation) settle(ctx context.Context, say func(format string, args .
 		say("compiling the emulated device, once; it stays in %s", Shown(c.dir))
 	}
 	c.clear()
+	if err := c.vacate(); err != nil {
+		return err
+	}
 	if err := c.make(ctx); err != nil {
 		return err
 	}

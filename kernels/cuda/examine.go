@@ -111,7 +111,7 @@ func told(text string) error {
 	if text == "" {
 		return nil
 	}
-	return errors.New(text)
+	return errors.New(oneLine(text))
 }
 
 // blame tries by themselves the libraries that somebody has named: the one that takes a process down is the one to tell of.
