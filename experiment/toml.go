@@ -40,6 +40,17 @@ func ParseTOML(data []byte, name string) (Experiment, error) {
 	return p.e, p.problems.Err(name)
 }
 
+// Names reports whether an experiment file says a key at all, be it by the value that it has anyway.
+func Names(data []byte, key string) bool {
+	k, ok := KeyOf(key)
+	var top map[string]toml.Primitive
+	md, err := toml.Decode(string(data), &top)
+	if !ok || err != nil {
+		return false
+	}
+	return k.Section == "" && md.IsDefined(key) || md.IsDefined(k.Section, key)
+}
+
 type parser struct {
 	md       *toml.MetaData
 	e        Experiment

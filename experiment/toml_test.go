@@ -143,3 +143,18 @@ func FuzzSet(f *testing.F) {
 		}
 	})
 }
+
+// What a file says counts as said, also where it is the default.
+func TestNames(t *testing.T) {
+	for _, c := range []struct {
+		text, key string
+		want      bool
+	}{
+		{"[step]\ndevice = \"auto\"\n", "device", true}, {"[step]\nseq = 1\n", "device", false}, {"name = \"x\"\n", "name", true},
+		{"", "name", false}, {"[step\n", "device", false}, {"[step]\nnone = 1\n", "none", false},
+	} {
+		if got := Names([]byte(c.text), c.key); got != c.want {
+			t.Errorf("%q: %s is named: %v", c.text, c.key, got)
+		}
+	}
+}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"boost-tui/experiment"
 	"boost-tui/kernels/cuda"
@@ -55,6 +57,21 @@ func checkDevice(e experiment.Experiment) error {
 	}
 	_, err := devices.CheckRun(e.Step.Device, e.World())
 	return err
+}
+
+// sayLacks says, of an experiment that breaks other rules too, all that its GPUs lack here: it is refused before it is asked for them, and is
+// to learn no less than one that breaks none.
+func sayLacks(e experiment.Experiment, found []experiment.Violation) []experiment.Violation {
+	if e.Step.Device != experiment.DeviceCUDA || !onThisMachine(e) || experiment.Invalid(found) == nil {
+		return found
+	}
+	err := devices.Look().Check(max(e.World(), 1))
+	if err == nil {
+		return found
+	}
+	v := experiment.Violation{Key: "device", Value: e.Step.Device, Rule: experiment.RuleGPUs, Nearest: []string{experiment.DeviceCPU},
+		Reason: strings.TrimPrefix(err.Error(), "device cuda ")}
+	return append(slices.DeleteFunc(found, func(v experiment.Violation) bool { return v.Key == "device" }), v)
 }
 
 // compile makes the emulated device before a run on this machine starts, so that it is this command that takes the time and says

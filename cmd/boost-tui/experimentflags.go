@@ -19,6 +19,7 @@ type experimentFlags struct {
 	config  string
 	assigns []said
 	base    experiment.Experiment // what the file says by itself, once experiment has read it
+	device  bool                  // the file names a device, be it auto
 }
 
 type assignment struct{ key, value string }
@@ -114,7 +115,7 @@ func (f *experimentFlags) experiment() (experiment.Experiment, error) {
 		return e, usagef("--config: %w", err)
 	}
 	e, err = experiment.ParseTOML(data, name)
-	f.base = e
+	f.base, f.device = e, experiment.Names(data, "device")
 	return f.over(e, err)
 }
 
@@ -140,6 +141,11 @@ func (f *experimentFlags) over(e experiment.Experiment, errs ...error) (experime
 		}
 	}
 	return e, usage(errors.Join(errs...))
+}
+
+// namesDevice reports whether a device is named, be it auto: that leaves nothing open, for this machine says what it is.
+func (f *experimentFlags) namesDevice() bool {
+	return f.device || slices.ContainsFunc(f.assigns, func(a said) bool { return a.key == "device" && a.value != "" })
 }
 
 // resume is what --resume, or --set resume=, says; empty: nothing.

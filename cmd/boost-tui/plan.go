@@ -24,13 +24,19 @@ func newPlan(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "plan", Short: "Predict memory, communication and FLOPs of an experiment", GroupID: groupWork, Args: cobra.NoArgs,
 		Long: `Predict what an experiment needs, from one recorded step of the real model: nothing is computed and no memory of
-the model's size is used. An experiment that names no device is planned in bf16. With --resume it is what run --resume would run. One that does not fit the
+the model's size is used. An experiment that names no device is planned in bf16, as on GPUs; --device auto is
+what a run here would take. With --resume it is what run --resume would run. One that does not fit the
 machine, or a rank of it one GPU, says so and exits 0: to plan it is a fair question. A file for --machine is easily written by hand: boost-tui's docs/machine.toml is one.`,
 		Example: "  boost-tui plan --size 7b --variant cola --scheme btp --tp 4 --micro-batch 4 --seq 4096",
 		RunE: func(*cobra.Command, []string) error {
 			e, err := a.asked(&f)
 			if err != nil {
 				return err
+			}
+			if machine == "" && f.namesDevice() {
+				if err := a.checks().auto(&e); err != nil {
+					return usage(err)
+				}
 			}
 			m, err := machineOf(e, machine)
 			if err != nil && machine != "" {
@@ -78,11 +84,27 @@ func dtypeForPlan(e *experiment.Experiment, m planner.Machine) string {
 	return ""
 }
 
+// plannedDevice says what a plan is for: what computes decides the type of the numbers, and whose memory counts.
+func plannedDevice(e experiment.Experiment, p *planner.Plan) string {
+	switch d := e.Step.Device; {
+	case d == experiment.DeviceEmu:
+		return d + ": " + emulatedTimes
+	case d != "" && d != experiment.DeviceAuto:
+		return d
+	case p.Fit.Of == planner.OfGPU:
+		return "left open: planned for GPUs, against the memory of one; --device names another"
+	case p.DType == experiment.BF16:
+		return "left open: numbers as on GPUs, in the memory of the host; --device cuda, cpu, emulated or auto plans as that runs"
+	}
+	return "left open: planned for processors; --device names another"
+}
+
 func (a *app) printPlan(e experiment.Experiment, m planner.Machine, dtype string, p *planner.Plan) error {
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	line := func(name, text string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(text, args...)) }
 	line("experiment", "%s %s, %s, %s, micro-batch %d x %d, seq %d, %s%s", e.Model.Size, e.Model.Variant, e.Parallel.Scheme,
 		e.Parallel.Degrees(), e.Step.MicroBatch, e.Step.Accumulate, e.Step.Seq, p.DType, dtype)
+	line("device", "%s", plannedDevice(e, p))
 	line("parameters", "%s, of which %s on a rank", format.SI(float64(p.Parameters)), format.SI(float64(p.ParametersPerRank)))
 	b := p.Memory
 	line("memory of a rank", "%s: weights %s, gradients %s, optimizer %s, activations %s, logits %s, buffers %s", format.Bytes(b.Total),

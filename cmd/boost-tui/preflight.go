@@ -47,6 +47,8 @@ func newPreflight(a *app) *cobra.Command {
 most a minute: clocks, program and libraries, memory, GPUs, the folder of the runs as other nodes see it, the rate of matrix products, all-reduce
 within and between nodes at several sizes, and reference cases on every node. Each line is a verdict: ok, slow or failed, with what to do.
 
+Where no size is named and the degrees do not divide that of tiny, the smallest size that they divide is taken.
+
 Rates are held against what is known of the machines: --machine, or else the file that the first sound preflight of the place left. Where nothing is known,
 nodes are compared with each other. --save NAME describes the machines anew; boost-tui plan --machine NAME and runs elsewhere are judged by that.
 
@@ -65,6 +67,9 @@ Exits 3 when a line is not ok. The looking is a run of the store: preflight.json
 				if err := planner.CheckMachineName(save); err != nil {
 					return usagef("--save: %w", err)
 				}
+			}
+			if f.shapeless() {
+				a.checks().shape(&e)
 			}
 			p, spec, err := a.checks().preparePreflight(e, machine)
 			if err != nil {

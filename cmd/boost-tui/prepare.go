@@ -59,7 +59,7 @@ func (c checks) prepare(e experiment.Experiment) (prepared, error) {
 			return prepared{}, usage(err)
 		}
 	}
-	found := planner.Check(e, m)
+	found := sayLacks(e, planner.Check(e, m))
 	if err := experiment.Invalid(found); err != nil {
 		return prepared{}, usage(err)
 	}

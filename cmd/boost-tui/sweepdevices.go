@@ -13,7 +13,13 @@ import (
 
 // deviceHere says what keeps so many ranks of this machine from a device, and what "auto" is for them. What is missing is wrong input.
 func deviceHere(ctx context.Context, kind string, ranks int) (string, error) {
-	device, err := devices.CheckRun(kind, ranks)
+	device, _, err := settleHere(ctx, kind, ranks)
+	return device, err
+}
+
+// settleHere is deviceHere that says, too, why auto is not the GPUs here.
+func settleHere(ctx context.Context, kind string, ranks int) (device string, why, err error) {
+	device, why, err = devices.Settle(kind, ranks)
 	if err == nil && device == experiment.DeviceEmu {
 		if _, absent := cuda.Compiled(); absent != nil {
 			if _, err = cuda.Compiler(ctx); err != nil {
@@ -21,12 +27,19 @@ func deviceHere(ctx context.Context, kind string, ranks int) (string, error) {
 			}
 		}
 	}
-	return device, usage(err)
+	return device, why, usage(err)
 }
 
-// deviceCheck is deviceHere for what asks about many points.
-func deviceCheck(ctx context.Context) space.DeviceCheck {
-	return func(kind string, ranks int) (string, error) { return deviceHere(ctx, kind, ranks) }
+// deviceCheck is deviceHere for what asks about many points. auto is told what a device that points leave open is here, in words; nil:
+// nobody is.
+func deviceCheck(ctx context.Context, auto func(text string)) space.DeviceCheck {
+	return func(kind string, ranks int) (string, error) {
+		device, why, err := settleHere(ctx, kind, ranks)
+		if kind == experiment.DeviceAuto && err == nil && auto != nil {
+			auto(settled(device, why))
+		}
+		return device, err
+	}
 }
 
 // readyDevices sees to the devices of the points that a sweep has yet to run, before any of them is: all that is missing is one
@@ -36,7 +49,7 @@ func (a *app) readyDevices(ctx context.Context, st *sweeps.State) error {
 		return nil
 	}
 	points := st.Waiting()
-	if err := space.CheckDevices(st.Base, points, deviceCheck(ctx)); err != nil {
+	if err := space.CheckDevices(st.Base, points, deviceCheck(ctx, nil)); err != nil {
 		return usage(fmt.Errorf("sweep %s cannot go on here: %w", st.ID, err))
 	}
 	return a.compileFor(ctx, st.Base, points)

@@ -58,6 +58,22 @@ func TestSweepWithoutACompilerForTheEmulatedDevice(t *testing.T) {
 	}
 }
 
+// A sweep says what its open device is here, and why, as a run does; one that leaves none open does not.
+func TestSweepSaysWhatAutoIs(t *testing.T) {
+	t.Setenv(cuda.EnvLibrary, "/nowhere/lib.so") // auto is the processor on every machine
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	for args, want := range map[string]bool{
+		"": true, "--set device=auto": true, "--device cpu": false, "--axis device=auto,cpu": true,
+		"--where slurm": false, "--json": true,
+	} {
+		r := try(t, append([]string{"sweep", "--dry-run", "--axis", "tp=1,2"}, strings.Fields(args)...)...)
+		says := strings.Count(r.err, "device auto is cpu here: ")
+		if r.code != exitOK || (says == 1) != want || says > 1 {
+			t.Errorf("%q: exit %d: %s", args, r.code, r.err)
+		}
+	}
+}
+
 // plannedElsewhere is a sweep of two points on GPUs as a machine that has some makes it.
 func plannedElsewhere(t *testing.T, runs string) string {
 	t.Helper()

@@ -17,11 +17,12 @@ func (a *app) expand(ctx context.Context, s *space.Spec) (*space.Expansion, erro
 		return nil, usage(err)
 	}
 	var unknown error // of a machine whose description cannot be read
+	auto := ""        // told where the space is one that can be
 	x, err := space.ExpandHere(ctx, *s, func(e experiment.Experiment) planner.Machine {
 		m, err := machineOf(e, "")
 		unknown = errors.Join(unknown, err)
 		return m
-	}, deviceCheck(ctx))
+	}, deviceCheck(ctx, func(text string) { auto = text }))
 	if unknown != nil {
 		return nil, usage(unknown)
 	}
@@ -32,9 +33,9 @@ func (a *app) expand(ctx context.Context, s *space.Spec) (*space.Expansion, erro
 	if err != nil {
 		return nil, err
 	}
-	if x.Device != "" {
-		*s = s.Settled(x)
-		a.note("device auto is %s here", x.Device)
+	*s = s.Settled(x)
+	if auto != "" {
+		a.note("%s", auto)
 	}
 	return x, usage(a.checks().readings(ctx, x))
 }
