@@ -42,7 +42,7 @@ func (m *Model) drawCurves(w, h int) string {
 		}
 		style := t.Series[i%len(t.Series)]
 		line.Series = append(line.Series, chart.Series{Points: p, Style: style, Pattern: i})
-		name := m.label(r.ID) + " " + r.SchemeText()
+		name := m.label(r.ID) + " " + layout.Clean(r.Scheme)
 		if !slices.ContainsFunc(p.Y, chart.Finite) {
 			name += " (no number)"
 		}
@@ -58,6 +58,9 @@ func (m *Model) drawCurves(w, h int) string {
 	if from, to, ok := m.zoomRange(line.Series); ok {
 		line.Low, line.High = from, to
 		note = strings.TrimSpace(note + fmt.Sprintf("  steps %.0f–%.0f", from, to))
+	}
+	if !loss {
+		note = strings.TrimPrefix(note+m.linkMark(), ", ")
 	}
 	rows := line.Draw(iw, max(1, ih-1))
 	return m.frame(paneCurves, title+" over the steps", note, strings.Join(rows, "\n")+"\n"+layout.Cut(strings.Join(legend, "  "), iw, t.Glyphs.Ellipsis), w, h)

@@ -86,7 +86,7 @@ type curves struct{ step, loss chart.Points }
 func New() *Model {
 	m := &Model{loop: feed.Loop{Source: "compare"}}
 	m.keys = bindings()
-	m.table.Columns = columns()
+	m.table.Columns = columns(false)
 	return m
 }
 

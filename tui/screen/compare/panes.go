@@ -41,24 +41,10 @@ func (m *Model) ordered() []profile.Row {
 // rowLabel is a row's name before a bar: run and scheme.
 func (m *Model) rowLabel(r *profile.Row, w int) string {
 	scheme := layout.Clean(r.Scheme)
-	if w >= 18 {
-		scheme = r.SchemeText()
-	} else {
-		if s, ok := map[string]string{"full-rank": "full", "vanilla": "van"}[scheme]; ok {
-			scheme = s
-		}
+	if s, ok := map[string]string{"full-rank": "full", "vanilla": "van"}[scheme]; ok {
+		scheme = s
 	}
 	return layout.Pad(layout.Cut(layout.Pad(m.label(r.ID), 6)+" "+scheme, w, ""), w)
-}
-
-// linkMark marks figures of which some were taken beside an emulated link, or on the emulated device.
-func (m *Model) linkMark() string {
-	for i := range m.result.table.Rows {
-		if mark := m.result.table.Rows[i].EmulatedMark(); mark != "" {
-			return ", " + mark
-		}
-	}
-	return ""
 }
 
 // drawBars shows where each run's step goes on one scale, or another metric.
@@ -150,7 +136,7 @@ func (m *Model) drawSpeed(w, h int) string {
 		lines[i] = layout.Cut(lines[i], iw, t.Glyphs.Ellipsis)
 	}
 	_, name := m.speedBase()
-	return m.frame(paneSpeed, "Speed-up over "+name, "medians", strings.Join(lines, "\n"), w, h)
+	return m.frame(paneSpeed, "Speed-up over "+name, "medians"+m.linkMark(), strings.Join(lines, "\n"), w, h)
 }
 
 // speedBase is what the speed-up bars are measured against: the baseline, or

@@ -16,10 +16,11 @@ import (
 )
 
 // columns of the table; those with the largest Drop go first where room is
-// short. The details (enter) have everything.
-func columns() []table.Column {
-	return []table.Column{
-		{ID: "run", Title: "run", Width: 6}, {ID: "variant", Title: "variant", Width: 7}, {ID: "scheme", Title: "scheme", Width: 9},
+// short. The details (enter) have everything. That of the mark is there where a
+// run has one, and gives way last.
+func columns(marked bool) []table.Column {
+	all := []table.Column{
+		{ID: "run", Title: "run", Width: 6}, {ID: "emulated", Title: pick.EmulatedTitle, Keep: true}, {ID: "variant", Title: "variant", Width: 7}, {ID: "scheme", Title: "scheme", Width: 9},
 		{ID: "tp", Title: "tp", Width: 2, Right: true, Drop: 5}, {ID: "rank", Title: "r", Width: 4, Right: true, Drop: 6},
 		{ID: "step", Title: "step ms", Width: 7, Right: true}, {ID: "ci", Title: "95 % interval", Width: 14, Drop: 4}, {ID: "p95", Title: "p95", Width: 7, Right: true, Drop: 7},
 		{ID: "tokens", Title: "tok/s", Width: 7, Right: true, Drop: 3}, {ID: "full", Title: "vs full", Width: 8, Right: true}, {ID: "fullci", Title: "interval", Width: 12, Drop: 9},
@@ -27,6 +28,10 @@ func columns() []table.Column {
 		{ID: "bytes", Title: "bytes", Width: 8, Right: true, Drop: 2}, {ID: "memory", Title: "memory", Width: 8, Right: true, Drop: 2}, {ID: "loss", Title: "loss", Width: 7, Right: true, Drop: 2},
 		{ID: "n", Title: "n", Width: 4, Right: true, Drop: 10},
 	}
+	if !marked {
+		all = slices.Delete(all, 1, 2)
+	}
+	return all
 }
 
 // sorts are what the rows can be ordered by; the first keeps references first.
@@ -84,7 +89,7 @@ func (m *Model) rebuild() {
 	for i := range rows {
 		out[i] = m.tableRow(&rows[i])
 	}
-	m.table.Columns[0].Width = 6
+	m.table.Columns = columns(len(m.marked()) > 0)
 	for i := range rows {
 		m.table.Columns[0].Width = max(m.table.Columns[0].Width, min(20, layout.Width(m.label(rows[i].ID))+2))
 	}
@@ -192,10 +197,14 @@ func (m *Model) tableRow(r *profile.Row) table.Row {
 	if !in.State.Over() && in.ID != "" {
 		name += " " + t.Glyphs.Running
 	}
-	return table.Row{ID: r.ID, Sign: m.sign(r), Cells: []table.Cell{cell(name), cell(layout.Clean(r.Variant)), cell(r.SchemeText()), cell(strconv.Itoa(r.TP)), cell(rank),
+	cells := []table.Cell{cell(name), cell(layout.Clean(r.Variant)), cell(layout.Clean(r.Scheme)), cell(strconv.Itoa(r.TP)), cell(rank),
 		cell(step), grey(interval(r.CI, 1e3, 1), doubt), cell(format.Millis(number(r.StepTimeP95))), cell(tokens(r)),
 		grey(full, !fullSure), grey(speedupCI(r.VsFull), !fullSure), grey(vanilla, !vanillaSure), grey(speedupCI(r.VsVanilla), !vanillaSure),
-		cell(percent(exposedShare(r))), cell(size(r.CommBytesPerStep)), cell(size(r.PeakMemory)), cell(m.loss(r)), cell(strconv.Itoa(r.Kept) + m.shortMark(r))}}
+		cell(percent(exposedShare(r))), cell(size(r.CommBytesPerStep)), cell(size(r.PeakMemory)), cell(m.loss(r)), cell(strconv.Itoa(r.Kept) + m.shortMark(r))}
+	if len(m.marked()) > 0 {
+		cells = slices.Insert(cells, 1, table.Cell{Text: pick.EmulatedCell(r.EmulatedMark()), Style: t.Warn})
+	}
+	return table.Row{ID: r.ID, Sign: m.sign(r), Cells: cells}
 }
 
 // beside reports whether other runs of the host ran at the same time, so that

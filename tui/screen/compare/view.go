@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"boost-tui/experiment"
 	"boost-tui/tui/format"
 	"boost-tui/tui/keys"
 	"boost-tui/tui/layout"
@@ -94,7 +95,7 @@ func (m *Model) Status() string {
 // them; the best stays.
 func (m *Model) notes(room int) []string {
 	t := m.env.Theme
-	lines := m.caveats()
+	lines := m.briefly()
 	if line := m.bestLine(); line != "" {
 		lines = append([]string{line}, lines...)
 	}
@@ -102,6 +103,18 @@ func (m *Model) notes(room int) []string {
 		lines = append(lines[:room-1], t.Dim.Paint(fmt.Sprintf("%d more notes: i shows them", len(lines)-room+1)))
 	}
 	return lines[:max(0, min(room, len(lines)))]
+}
+
+// briefly are the caveats with one line for all of what an emulated device or link is about, as the first: the column of the
+// table is to be understood without a key.
+func (m *Model) briefly() []string {
+	var lines []string
+	for _, line := range m.markNotes() {
+		lines = append(lines, m.env.Theme.Warn.Paint(line))
+	}
+	return append(lines, slices.DeleteFunc(m.caveats(), func(line string) bool {
+		return strings.Contains(line, experiment.EmulatedDevice+": ") || strings.Contains(line, experiment.EmulatedLink+": ")
+	})...)
 }
 
 // caveats are what must be known to trust the figures.
@@ -123,11 +136,10 @@ func (m *Model) caveats() (lines []string) {
 	return lines
 }
 
-// weight orders the notes: runs that slowed each other, runs that cannot be
-// compared, the rest, and last what is about the loss alone.
+// weight orders the notes: runs that slowed each other or whose times are not this machine's, runs that cannot be compared, the rest, and last what is about the loss alone.
 func weight(note string) int {
 	switch {
-	case strings.HasPrefix(note, "!"):
+	case strings.HasPrefix(note, "!"), strings.HasPrefix(note, experiment.EmulatedDevice), strings.HasPrefix(note, experiment.EmulatedLink):
 		return 0
 	case strings.HasPrefix(note, "≠ The loss"):
 		return 3
@@ -168,7 +180,7 @@ func (m *Model) shared(notes []string) (lines []string) {
 // drawTable frames the table with its notes.
 func (m *Model) drawTable(w, h int) string {
 	iw, ih := panel.Inner(w, h)
-	notes := m.notes(max(1, min(4, ih-1-len(m.result.table.Rows))))
+	notes := m.notes(max(1, min(4+len(m.markNotes()), ih-1-len(m.result.table.Rows))))
 	body := layout.Stack(m.table.View(m.env.Theme, iw, max(2, ih-len(notes)), m.focus == paneTable), strings.Join(notes, "\n"))
 	title := "Schemes side by side   median step, mean tok/s, warm-up left out   " + m.origin()
 	switch {
@@ -196,6 +208,7 @@ func (m *Model) tableNote(w int) string {
 
 // tableHeight is what the table needs of h lines.
 func (m *Model) tableHeight(h, notes int) int {
+	notes += len(m.markNotes()) // which need a line each
 	need := 2 + 1 + len(m.result.table.Rows) + min(notes, len(m.notes(notes)))
 	return layout.Clamp(need, 5, max(5, h/2))
 }

@@ -47,7 +47,7 @@ func (m *Model) narrow(r layout.Rect) string {
 
 // tiny shows the table, and a pane below it where there is room.
 func (m *Model) tiny(r layout.Rect) string {
-	need := 2 + 1 + len(m.result.table.Rows) + 1
+	need := 2 + 1 + len(m.result.table.Rows) + 1 + len(m.markNotes())
 	if r.H-need < 6 {
 		return m.drawTable(r.W, r.H)
 	}

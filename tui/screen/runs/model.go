@@ -33,6 +33,7 @@ type Model struct {
 
 	all     []run
 	shown   []run
+	marked  bool           // some of those shown ran on the emulated device or beside an emulated link
 	at      map[string]int // places in shown, by id
 	hidden  archive        // which runs are left out
 	errs    []error
@@ -74,7 +75,7 @@ type known struct {
 func New() *Model {
 	m := &Model{figures: map[string]known{}, speedups: map[string]speedup{}, usage: map[string]used{}, sortBy: "started", down: true, logs: logPane{view: &logview.View{}, loop: feed.Loop{Source: "runs.log"}}}
 	m.keys = bindings()
-	m.table.Columns = columns("")
+	m.table.Columns = columns("", false)
 	m.table.Sort, m.table.Down = m.sortBy, m.down
 	m.table.Fill = m.fill
 	return m
@@ -154,7 +155,8 @@ func (m *Model) rebuild() {
 		}
 	}
 	order(m.shown, m.sortBy, m.down)
-	m.table.Columns = columns(m.speedupHead())
+	m.marked = slices.ContainsFunc(m.shown, func(r run) bool { return r.Run.Experiment.Emulated() != "" })
+	m.table.Columns = columns(m.speedupHead(), m.marked)
 	rows, at := make([]table.Row, len(m.shown)), make(map[string]int, len(m.shown))
 	for i, r := range m.shown {
 		rows[i].ID, at[r.ID] = r.ID, i

@@ -13,6 +13,7 @@ import (
 	"boost-tui/runner"
 	"boost-tui/tui/format"
 	"boost-tui/tui/layout"
+	"boost-tui/tui/pick"
 	"boost-tui/tui/theme"
 	"boost-tui/tui/widget/table"
 )
@@ -136,20 +137,17 @@ func (r run) stepSeconds() float64 {
 	return *f.StepTimeMedian
 }
 
-// columns of the list, with that of the speed-ups if it has a title. Drop orders
-// what goes first in a narrow terminal.
-func columns(speedup string) []table.Column {
+// columns of the list, with that of the speed-ups if it has a title, and that of the marks where a run has one: what does not
+// give way to a name. Drop orders what goes first in a narrow terminal.
+func columns(speedup string, marked bool) []table.Column {
 	all := []table.Column{
-		{ID: "id", Title: "run", Width: 5}, {ID: "started", Title: "start", Width: 6, Drop: 4}, {ID: "size", Title: "size", Width: 4, Drop: 2},
+		{ID: "id", Title: "run", Width: 5}, {ID: "emulated", Title: "emu", Keep: true}, {ID: "started", Title: "start", Width: 6, Drop: 4}, {ID: "size", Title: "size", Width: 4, Drop: 2},
 		{ID: "variant", Title: "variant", Width: 7}, {ID: "scheme", Title: "scheme", Width: 9}, {ID: "tp", Title: "tp", Width: 2, Right: true},
 		{ID: "rank", Title: "r", Width: 4, Right: true, Drop: 6}, {ID: "state", Title: "state", Width: 9}, {ID: "ms", Title: "step ms", Width: 7, Right: true, Drop: 1},
 		{ID: "vs", Title: speedup, Width: 7, Right: true, Drop: 1}, {ID: "loss", Title: "loss", Width: 5, Right: true, Drop: 5}, {ID: "disk", Title: "disk", Width: 8, Right: true, Drop: 8},
 		{ID: "tags", Title: "name [tags]", Width: 11, Flex: 1, Drop: 3},
 	}
-	if speedup == "" {
-		all = slices.DeleteFunc(all, func(c table.Column) bool { return c.ID == "vs" })
-	}
-	return all
+	return slices.DeleteFunc(all, func(c table.Column) bool { return c.ID == "vs" && speedup == "" || c.ID == "emulated" && !marked })
 }
 
 // sortKeys are what the list can be ordered by.
@@ -180,9 +178,6 @@ func (m *Model) row(t theme.Theme, r run) table.Row {
 		disk = format.Bytes(u.Bytes)
 	}
 	label := strings.TrimSpace(e.Parallel.Beside() + " " + named(r))
-	if mark := e.Emulated(); mark != "" {
-		label = strings.TrimSpace(mark + " " + label)
-	}
 	if r.ID == m.refs.Vanilla {
 		label = strings.TrimSpace(t.Glyphs.Vanilla + " " + label)
 	}
@@ -201,6 +196,9 @@ func (m *Model) row(t theme.Theme, r run) table.Row {
 	if r.Err != nil {
 		cells[7] = table.Cell{Text: "damaged", Style: t.Bad}
 		sign = t.Glyphs.Warn
+	}
+	if m.marked {
+		cells = slices.Insert(cells, 1, table.Cell{Text: pick.EmulatedShort(e.Emulated()), Style: t.Warn})
 	}
 	row := table.Row{ID: r.ID, Sign: sign, Cells: cells}
 	if r.Archived {

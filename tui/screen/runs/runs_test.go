@@ -281,19 +281,3 @@ func TestWaitingRun(t *testing.T) {
 		t.Errorf("its duration is not that of its ranks:\n%s", text)
 	}
 }
-
-// A run beside an emulated link is marked in the table and in its details.
-func TestEmulatedLink(t *testing.T) {
-	s := store(t)
-	in := testkit.Info("0807-btp-i9", testkit.Experiment(t, "tp=2", "link=bw=2GB/s"), runner.Finished)
-	in.Run.Created, in.Result = testkit.Start, summary(20, "4.3")
-	s.Infos = append(s.Infos, in)
-	d := start(t, 160, 36, s)
-	d.Press("home")
-	text := d.Text()
-	for _, want := range []string{"20.0 4.300 17.0 MiB emulated link", "step 20.0 ms (median, emulated link)", "--link bw=2GB/s"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no %q in\n%s", want, text)
-		}
-	}
-}
