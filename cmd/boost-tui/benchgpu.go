@@ -104,14 +104,16 @@ func (a *app) benchAll(ctx context.Context, f benchDevice) error {
 
 // deviceLacks makes a device ready, and says what it lacks here.
 func (a *app) deviceLacks(ctx context.Context, device string) (out []prove.Lack) {
-	if _, err := devices.CheckRun(device, 1); err != nil {
-		for _, l := range devices.Look().Lacks(1) {
+	if device == experiment.DeviceCUDA {
+		for _, l := range devices.Missing(ctx, 1) {
 			out = append(out, prove.Lack{What: l.What, Why: l.Why, Machine: l.What == "driver" || strings.HasPrefix(l.What, "GPU")})
 		}
-		if len(out) == 0 { // all is there, and yet it does not open
-			out = append(out, prove.Lack{What: "device " + device, Why: err.Error()})
+		if out != nil {
+			return out
 		}
-		return out
+	}
+	if _, err := devices.CheckRun(ctx, device, 1); err != nil {
+		return []prove.Lack{{What: "device " + device, Why: err.Error()}}
 	}
 	if err := devices.Prepare(ctx, device, a.note); err != nil {
 		out = append(out, prove.Lack{What: "device " + device, Why: err.Error()})

@@ -29,7 +29,7 @@ func (c checks) auto(e *experiment.Experiment) error {
 	if d := e.Step.Device; d != "" && d != experiment.DeviceAuto || !onThisMachine(*e) {
 		return nil
 	}
-	device, why, err := devices.Settle(experiment.DeviceAuto, e.World())
+	device, why, err := devices.Settle(context.Background(), experiment.DeviceAuto, e.World())
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func checkDevice(e experiment.Experiment) error {
 	if !onThisMachine(e) {
 		return nil
 	}
-	_, err := devices.CheckRun(e.Step.Device, e.World())
+	_, err := devices.CheckRun(context.Background(), e.Step.Device, e.World())
 	return err
 }
 
@@ -65,7 +65,7 @@ func sayLacks(e experiment.Experiment, found []experiment.Violation) []experimen
 	if e.Step.Device != experiment.DeviceCUDA || !onThisMachine(e) || experiment.Invalid(found) == nil {
 		return found
 	}
-	err := devices.Look().Check(max(e.World(), 1))
+	err := devices.Look(context.Background()).Check(max(e.World(), 1))
 	if err == nil {
 		return found
 	}

@@ -31,7 +31,7 @@ type emulatedHere struct {
 
 // examineDevices finds out, and notes what is missing.
 func (d *diagnosis) examineDevices(ctx context.Context) {
-	g := devices.Look()
+	g := devices.Look(ctx)
 	d.CUDA = cudaHere{g.Driver, g.Cards, g.Library, g.Findings}
 	if d.CUDA.Findings == nil {
 		d.CUDA.Findings = []cuda.Finding{}

@@ -19,7 +19,7 @@ func deviceHere(ctx context.Context, kind string, ranks int) (string, error) {
 
 // settleHere is deviceHere that says, too, why auto is not the GPUs here.
 func settleHere(ctx context.Context, kind string, ranks int) (device string, why, err error) {
-	device, why, err = devices.Settle(kind, ranks)
+	device, why, err = devices.Settle(ctx, kind, ranks)
 	if err == nil && device == experiment.DeviceEmu {
 		if _, absent := cuda.Compiled(); absent != nil {
 			if _, err = cuda.Compiler(ctx); err != nil {

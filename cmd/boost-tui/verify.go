@@ -128,7 +128,7 @@ func (f verifyFlags) named() bool { return len(f.cases) > 0 && f.tp > 0 }
 
 // choose settles what computes, before anything does: that a device cannot be had is wrong input.
 func (f *verifyFlags) choose(ctx context.Context, note func(string, ...any)) error {
-	device, why, err := devices.Settle(f.device, max(f.tp, 1)*max(f.dp, 1)*max(f.pp, 1))
+	device, why, err := devices.Settle(ctx, f.device, max(f.tp, 1)*max(f.dp, 1)*max(f.pp, 1))
 	if err != nil {
 		return usage(err)
 	}
@@ -137,7 +137,7 @@ func (f *verifyFlags) choose(ctx context.Context, note func(string, ...any)) err
 	}
 	f.device = device
 	if device == experiment.DeviceCUDA {
-		f.cards = devices.Look().Cards
+		f.cards = devices.Look(ctx).Cards
 	}
 	if err := devices.Prepare(ctx, device, note); err != nil {
 		return missingCompiler(err)

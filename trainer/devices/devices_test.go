@@ -85,7 +85,7 @@ func TestStall(t *testing.T) {
 		if _, err := Stall(); err == nil || !strings.Contains(err.Error(), EnvStall) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", bad, err)
 		}
-		if _, err := CheckRun(experiment.DeviceEmu, 1); err == nil {
+		if _, err := CheckRun(t.Context(), experiment.DeviceEmu, 1); err == nil {
 			t.Errorf("%q: a run begins", bad)
 		}
 	}
@@ -93,7 +93,7 @@ func TestStall(t *testing.T) {
 
 func TestAutoOnThisMachine(t *testing.T) {
 	for _, kind := range []string{experiment.DeviceCPU, experiment.DeviceEmu} {
-		if got, why, err := Settle(kind, 4); err != nil || why != nil || got != kind {
+		if got, why, err := Settle(t.Context(), kind, 4); err != nil || why != nil || got != kind {
 			t.Errorf("%s: %s, %v, %v", kind, got, why, err)
 		}
 	}
@@ -101,11 +101,11 @@ func TestAutoOnThisMachine(t *testing.T) {
 		t.Skip("there is a driver")
 	}
 	for _, kind := range []string{"", experiment.DeviceAuto} {
-		if got, why, err := Settle(kind, 1); err != nil || got != experiment.DeviceCPU || !errors.Is(why, cuda.ErrNoDriver) {
+		if got, why, err := Settle(t.Context(), kind, 1); err != nil || got != experiment.DeviceCPU || !errors.Is(why, cuda.ErrNoDriver) {
 			t.Errorf("%q: %s, %v, %v", kind, got, why, err)
 		}
 	}
-	if _, err := CheckRun(experiment.DeviceCUDA, 1); err == nil {
+	if _, err := CheckRun(t.Context(), experiment.DeviceCUDA, 1); err == nil {
 		t.Error("cuda can be had without a driver")
 	}
 }
@@ -113,7 +113,7 @@ func TestAutoOnThisMachine(t *testing.T) {
 // A kind that there is not is nobody's.
 func TestUnknownKinds(t *testing.T) {
 	for _, kind := range []string{"foo", "CUDA", "gpu", " cpu"} {
-		if _, err := CheckRun(kind, 1); err == nil || !strings.Contains(err.Error(), "there is no device") {
+		if _, err := CheckRun(t.Context(), kind, 1); err == nil || !strings.Contains(err.Error(), "there is no device") {
 			t.Errorf("%q: %v", kind, err)
 		}
 		if d, err := InProcess(t.Context(), kind, nil)(0, 1); err == nil || d != nil || !strings.Contains(err.Error(), "there is no device") {

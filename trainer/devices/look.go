@@ -25,9 +25,9 @@ type GPUs struct {
 }
 
 // Look finds out. It opens no device, and no library in this process: whatever one does when it is opened becomes a line here.
-func Look() GPUs { return look(cuda.Question{}) }
+func Look(ctx context.Context) GPUs { return look(ctx, cuda.Question{}) }
 
-func look(q cuda.Question) GPUs {
+func look(ctx context.Context, q cuda.Question) GPUs {
 	var g GPUs
 	q.Name, q.Driver = cuda.Name, !cuda.NoDriver()
 	if !q.Driver {
@@ -38,7 +38,7 @@ func look(q cuda.Question) GPUs {
 		g.Findings = cuda.Libraries()
 		return g
 	}
-	a := cuda.Examine(context.Background(), q)
+	a := cuda.Examine(ctx, q)
 	if q.Driver {
 		if g.noDriver = a.NoDriver; a.NoDriver == nil {
 			g.Driver, g.Cards = a.Driver.String(), a.Driver.Cards
@@ -118,13 +118,13 @@ func (g GPUs) Check(ranks int) error {
 
 // CheckRun says what keeps a run whose ranks are on this host from its device, and what auto means for it. The device is
 // opened, so that what no look finds out is found out before ranks start.
-func CheckRun(kind string, ranks int) (device string, err error) {
-	device, _, err = Settle(kind, ranks)
+func CheckRun(ctx context.Context, kind string, ranks int) (device string, err error) {
+	device, _, err = Settle(ctx, kind, ranks)
 	return device, err
 }
 
 // Settle is CheckRun that says, too, why auto is not the GPUs here; nil: it is, or it was not asked for.
-func Settle(kind string, ranks int) (device string, why, err error) {
+func Settle(ctx context.Context, kind string, ranks int) (device string, why, err error) {
 	kind = cmp.Or(kind, experiment.DeviceAuto)
 	switch kind {
 	case experiment.DeviceCPU:
@@ -143,7 +143,7 @@ func Settle(kind string, ranks int) (device string, why, err error) {
 	if auto && cuda.NoDriver() { // so it is on most machines, and is known in no time
 		return experiment.DeviceCPU, cuda.ErrNoDriver, nil
 	}
-	path, err := tryFirst(ranks)
+	path, err := tryFirst(ctx, ranks)
 	switch {
 	case err == nil:
 		// Ranks work in another folder and must find the same library.
@@ -152,6 +152,16 @@ func Settle(kind string, ranks int) (device string, why, err error) {
 		return experiment.DeviceCPU, err, nil
 	}
 	return "", nil, err
+}
+
+// Missing is all that keeps so many ranks of this host from computing on GPUs, of which the first is opened; nil: nothing does.
+func Missing(ctx context.Context, ranks int) []Lack {
+	g := look(ctx, cuda.Question{Open: &cuda.Options{World: ranks}})
+	out := g.Lacks(ranks)
+	if out == nil && g.noDevice != nil {
+		out = []Lack{{"device " + experiment.DeviceCUDA, g.noDevice.Error()}}
+	}
+	return out
 }
 
 // checkEnvironment refuses what ranks would refuse later.
@@ -166,12 +176,12 @@ func checkEnvironment(kind string) error {
 }
 
 // tryFirst looks whether there is all that ranks need, and opens and closes the first one's device on the way. It gives the library's path.
-func tryFirst(ranks int) (library string, err error) {
+func tryFirst(ctx context.Context, ranks int) (library string, err error) {
 	wait, err := Stall()
 	if err != nil {
 		return "", err
 	}
-	g := look(cuda.Question{Open: &cuda.Options{Stall: wait, World: ranks}})
+	g := look(ctx, cuda.Question{Open: &cuda.Options{Stall: wait, World: ranks}})
 	if err := g.Check(ranks); err != nil {
 		return "", err
 	}

@@ -53,11 +53,11 @@ func TestLibrariesThatTakeAProcessDown(t *testing.T) {
 			path := build(t, cuda.LibraryName, ours, c.library)
 			t.Setenv(cuda.EnvLibrary, path)
 			want := strings.ReplaceAll(c.want, "LIBRARY", path)
-			_, err := CheckRun(experiment.DeviceCUDA, 1)
+			_, err := CheckRun(t.Context(), experiment.DeviceCUDA, 1)
 			if err == nil || !strings.Contains(err.Error(), want) || strings.ContainsAny(err.Error(), "\n\x1b") {
 				t.Errorf("%v does not say %q", err, want)
 			}
-			device, why, err := Settle(experiment.DeviceAuto, 1)
+			device, why, err := Settle(t.Context(), experiment.DeviceAuto, 1)
 			if err != nil || device != experiment.DeviceCPU || why == nil || !strings.Contains(why.Error(), want) {
 				t.Errorf("auto: %s, %v, %v", device, why, err)
 			}
@@ -71,18 +71,18 @@ func TestAutoTakesTheGPUs(t *testing.T) {
 	path := build(t, cuda.LibraryName, "../../kernels/cuda/testdata/library.c")
 	t.Chdir(filepath.Dir(path))
 	t.Setenv(cuda.EnvLibrary, cuda.LibraryName)
-	device, why, err := Settle(experiment.DeviceAuto, 1)
+	device, why, err := Settle(t.Context(), experiment.DeviceAuto, 1)
 	if device != experiment.DeviceCUDA || why != nil || err != nil || os.Getenv(cuda.EnvLibrary) != path {
 		t.Errorf("%s, %v, %v, %s", device, why, err, os.Getenv(cuda.EnvLibrary))
 	}
-	g := Look()
+	g := Look(t.Context())
 	if g.Library != path || g.Cards != 2 || len(g.Findings) != 2 {
 		t.Errorf("%+v", g)
 	}
 	if err := os.Chmod(path, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := CheckRun(experiment.DeviceCUDA, 1); err == nil || !strings.Contains(err.Error(), "library "+path+" is not used") || !strings.Contains(err.Error(), "written by others") {
+	if _, err := CheckRun(t.Context(), experiment.DeviceCUDA, 1); err == nil || !strings.Contains(err.Error(), "library "+path+" is not used") || !strings.Contains(err.Error(), "written by others") {
 		t.Errorf("one that others may write: %v", err)
 	}
 }
