@@ -76,6 +76,7 @@ type agent struct {
 	missing  int         // how many looks in a row did not find it
 	gone     bool        // it was deleted: nothing is written any more
 	dog      watchdog
+	halt     halt
 
 	// Of a run on several hosts.
 	others     *others         // on the first host; nil elsewhere

@@ -29,6 +29,7 @@ func (a *agent) conclude() error {
 	}
 	a.crew.close()
 	a.dropAside()
+	a.forgetHalt()
 	state, cause := a.verdict()
 	err := a.finish(state, cause)
 	if a.others != nil { // they stay until it is written

@@ -46,6 +46,7 @@ func (a *agent) look() {
 	if a.ending.state != "" || a.leader != nil { // the first host looks after all
 		return
 	}
+	a.tellHalt(time.Now())
 	if cause := a.dog.look(a.standings, time.Now()); cause != "" {
 		a.note(record.EventAlert, "stalled", cause, nil)
 		a.fail(cause)

@@ -85,7 +85,7 @@ func homeFile(file string, s Share) mirror.Class {
 		if s.leads() {
 			return mirror.Growing
 		}
-	case protocol.AgentFile, protocol.HeartbeatFile, protocol.MeetFile, protocol.HostsFile:
+	case protocol.AgentFile, protocol.HeartbeatFile, protocol.MeetFile, protocol.HostsFile, protocol.StoppedFile:
 		if s.leads() {
 			return mirror.Entire
 		}

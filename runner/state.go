@@ -94,7 +94,7 @@ func (p Process) halted() string {
 
 // judgeLooked is about a run that an agent looks after: its ranks run, or they wait for another run.
 func (in *Info) judgeLooked() {
-	in.State = Running
+	in.State, in.Cause = Running, ranksHalted(in.Dir)
 	if waiting(in.Dir) {
 		in.State, in.Cause = Pending, in.waitsFor()
 	}

@@ -24,6 +24,7 @@ const (
 	HeartbeatFile = "heartbeat"      // its modification time is the agent's sign of life
 	WaitingFile   = "waiting"        // as long as it is there, the run waits for the one before it; the agent removes it
 	CancelFile    = "cancel"         // its presence asks the agent to end the run
+	StoppedFile   = "stopped"        // unless it is empty: that all ranks of the run are stopped (SIGSTOP), and how they go on
 	NotesFile     = "notes.json"     // the user's tags and notes, which change later
 	AgentLogFile  = "agent.log"      // stderr of a detached agent
 	CheckpointDir = "ckpt"           // the folder of the checkpoints

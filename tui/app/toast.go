@@ -1,6 +1,7 @@
 package app
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -55,6 +56,11 @@ func (m *Model) dropToast(id int) {
 			return
 		}
 	}
+}
+
+// dropToasts takes away what was said of something that has changed.
+func (m *Model) dropToasts(of string) {
+	m.toasts = slices.DeleteFunc(m.toasts, func(t toast) bool { return of != "" && t.Of == of })
 }
 
 // toastLine draws the newest toast in one line; false: there is none.

@@ -71,6 +71,9 @@ func (m *Model) update(in tea.Msg) tea.Cmd {
 		return nil
 	case msg.Toast:
 		return m.toast(in)
+	case msg.Outdated:
+		m.dropToasts(in.Of)
+		return nil
 	case toastOver:
 		m.dropToast(in.id)
 		return nil

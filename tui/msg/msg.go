@@ -29,7 +29,11 @@ const (
 type Toast struct {
 	Level Level
 	Text  string // untrusted text is cleaned by the root
+	Of    string // what it speaks of, for Outdated; "" nothing that changes
 }
+
+// Outdated takes away the toasts that speak of what has changed since.
+type Outdated struct{ Of string }
 
 // Open puts a dialog on top. Then, if any, turns its answer (nil when it was
 // dismissed) into a Cmd.

@@ -90,7 +90,7 @@ func (m *Model) askLaunch() tea.Cmd {
 		return msg.Send(msg.Toast{Level: msg.Warn, Text: "a launch is under way"})
 	}
 	if faults := m.draft.obstacles(); len(faults) > 0 {
-		return msg.Send(msg.Toast{Level: msg.Bad, Text: "cannot run: " + faults[0].String()})
+		return refuse("cannot run: " + faults[0].String())
 	}
 	if m.draft.start.asked {
 		return msg.Send(msg.Toast{Level: msg.Warn, Text: "what it goes on from is still being looked at"})
@@ -110,7 +110,7 @@ func (m *Model) askLaunch() tea.Cmd {
 		lines = append(lines, "", "! "+advice)
 	}
 	others, wait, after := m.besides()
-	return msg.Send(msg.Open{
+	return confirm(msg.Open{
 		Modal: modal.Confirm{Title: "Launch", Lines: append(lines, others...), Yes: yesNow(wait), Alt: wait},
 		Then: func(answer any) tea.Cmd {
 			switch answer {
@@ -166,7 +166,7 @@ func (m *Model) askSave() tea.Cmd {
 	if name == "" {
 		name = fmt.Sprintf("%s-%s-%s", m.draft.resolved.Model.Size, m.draft.resolved.Model.Variant, m.draft.resolved.Parallel.Scheme)
 	}
-	return m.askSaveFile("Save the experiment", strings.ReplaceAll(name, "/", "-")+".toml", m.draft.set.Minimal().TOML(), "; boost-tui run --config runs it")
+	return m.askSaveFile("Save the experiment", strings.ReplaceAll(name, "/", "-")+".toml", m.draft.minimal().TOML(), "; boost-tui run --config runs it")
 }
 
 // askSaveFile asks for a file name and writes data there; done says what to do with it.

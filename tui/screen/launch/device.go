@@ -2,7 +2,6 @@ package launch
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"strings"
 	"time"
@@ -152,7 +151,7 @@ func (d *draft) deviceNote() string {
 		e := d.set
 		e.Parallel = d.resolved.Parallel
 		if a, known := d.devices.of(e); known && a.lacks == "" {
-			return fmt.Sprintf("auto is %s here", a.device)
+			return a.device + " here"
 		}
 	}
 	return ""

@@ -2,6 +2,7 @@ package launch_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"boost-tui/experiment"
 	"boost-tui/planner"
 	"boost-tui/tui/screen"
+	"boost-tui/tui/screen/launch"
 	"boost-tui/tui/testkit"
 )
 
@@ -51,7 +53,7 @@ func TestMissingDevicesAreTold(t *testing.T) {
 		if text := d.Text(); size[0] > 100 && !strings.Contains(text, "✗cuda") {
 			t.Errorf("cuda is offered where it is not:\n%s", text)
 		}
-		d.Press("right")
+		d.Press("right", "right") // from auto over cpu
 		d.Advance(time.Second)
 		if text := d.Text(); !strings.Contains(text, "device cuda: missing: driver: no NVIDIA driver") || strings.Contains(text, "every rule holds") {
 			t.Errorf("what is missing is not told:\n%s", text)
@@ -62,6 +64,9 @@ func TestMissingDevicesAreTold(t *testing.T) {
 		}
 		d.Press("right")
 		d.Advance(time.Second)
+		if text := d.Text(); strings.Contains(text, "cannot run") {
+			t.Errorf("what was said of another device still stands:\n%s", text)
+		}
 		d.Press("L")
 		if text := d.Text(); !strings.Contains(text, "its times say nothing about a") {
 			t.Errorf("emulated is not said to be slow:\n%s", text)
@@ -73,7 +78,7 @@ func TestMissingDevicesAreTold(t *testing.T) {
 func TestAutoIsTheGPUWhereThereAreSome(t *testing.T) {
 	s := &testkit.Store{}
 	d := start(t, 120, 36, s, gpus(2))
-	if text := d.Text(); !strings.Contains(text, "▸cuda") || !strings.Contains(text, "this machine 2 x GPU 80.0 GiB") || !strings.Contains(text, "run --detach") {
+	if text := d.Text(); !strings.Contains(text, "▸auto") || !strings.Contains(text, "cuda here") || !strings.Contains(text, "this machine 2 x GPU 80.0 GiB") || !strings.Contains(text, "run --detach") {
 		t.Errorf("auto is not planned on the GPU:\n%s", text)
 	}
 	focus(d, "device")
@@ -88,7 +93,7 @@ func TestAutoIsTheGPUWhereThereAreSome(t *testing.T) {
 	}
 	d.Press("esc")
 	d.Advance(time.Second)
-	if text := d.Text(); !strings.Contains(text, "auto ▸cpu") || strings.Contains(text, "x GPU") {
+	if text := d.Text(); !strings.Contains(text, "▸auto cpu ✗cuda emulated ›  cpu here") || strings.Contains(text, "x GPU") {
 		t.Errorf("four ranks have a GPU each of two:\n%s", text)
 	}
 	d.Press("A", "y")
@@ -98,5 +103,37 @@ func TestAutoIsTheGPUWhereThereAreSome(t *testing.T) {
 	}
 	if want := []string{"cuda", "cpu", "cpu", "cpu"}; !slices.Equal(got, want) {
 		t.Errorf("launched on %q, want %q", got, want)
+	}
+}
+
+// Auto and the cpu are choices of their own, which the command, the file and the next session tell apart.
+func TestAutoAndTheCPUAreDifferentChoices(t *testing.T) {
+	s := &testkit.Store{}
+	d := start(t, 120, 36, s, gpus(2))
+	focus(d, "device")
+	for _, want := range [][2]string{{"▸auto cpu cuda", "run --detach"}, {"auto ▸cpu cuda", "run --device cpu --detach"}, {"auto cpu ▸cuda", "run --device cuda --detach"},
+		{"auto cpu cuda ▸emulated", "run --device emulated --detach"}, {"▸auto cpu cuda", "run --detach"}} {
+		d.Advance(time.Second)
+		if text := d.Text(); !strings.Contains(text, want[0]) || !strings.Contains(text, want[1]) {
+			t.Errorf("no %q with %q in\n%s", want[0], want[1], text)
+		}
+		d.Press("right")
+	}
+	d.Advance(time.Second) // cpu again
+	d.Press("x")
+	if text := d.Text(); !strings.Contains(text, `device = "cpu"`) {
+		t.Errorf("the file leaves the device open:\n%s", text)
+	}
+	d.Press("esc", "L", "y")
+	if len(s.Launched) != 1 || s.Launched[0].Step.Device != experiment.DeviceCPU {
+		t.Errorf("launched %+v", s.Launched)
+	}
+	e := experiment.Default()
+	e.Step.Device = experiment.DeviceCPU
+	session, _ := json.Marshal(map[string]string{"toml": string(e.TOML())})
+	m := launch.New()
+	m.Load(session)
+	if saved := string(m.Save()); !strings.Contains(saved, `device = \"cpu\"`) {
+		t.Errorf("the next session has %s", saved)
 	}
 }

@@ -214,8 +214,25 @@ func (d *draft) others() []string {
 
 // command is the exact command line that does the same.
 func (d *draft) command() []string {
-	return Command(d.set, d.start.base)
+	args := Command(d.set, d.start.base)
+	if d.keepsCPU() && d.set.Train.Resume == "" { // of a checkpoint's run, what differs is said
+		args = slices.Insert(args, len(args)-1, "--device", experiment.DeviceCPU) // before --detach
+	}
+	return args
 }
+
+// minimal is what the draft says without what follows from the rest.
+func (d *draft) minimal() experiment.Experiment {
+	e := d.set.Minimal()
+	if d.keepsCPU() {
+		e.Step.Device = experiment.DeviceCPU
+	}
+	return e
+}
+
+// keepsCPU reports whether the cpu is asked for by name. By a model's rules it is what an open device comes to, and so no part of
+// the least that says an experiment; where there are GPUs it is not.
+func (d *draft) keepsCPU() bool { return d.set.Step.Device == experiment.DeviceCPU }
 
 // Command is the arguments of `boost-tui` that run an experiment, resolved or
 // not: every value that does not follow from the others, as a flag. Of one that

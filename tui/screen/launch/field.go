@@ -16,6 +16,9 @@ func (d *draft) field(k experiment.Key) form.Field {
 	if text := d.partitionNote(); k.Name == "partition" && text != "" {
 		f.Note = text
 	}
+	if k.Name == "device" && isOpen(d.set) { // else the machine's answer would stand in the place of what was said
+		f.Value = experiment.DeviceAuto
+	}
 	if text := d.deviceNote(); k.Name == "device" && text != "" {
 		f.Note = text
 	}

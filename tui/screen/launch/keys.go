@@ -92,6 +92,6 @@ func (m *Model) dryRun() tea.Cmd {
 	lines := []string{"Nothing was started. This would run:", "", format.Shell(m.draft.command()), ""}
 	lines = append(lines, m.checkLines()...)
 	lines = append(lines, "", "The experiment, as a file for --config:", "")
-	lines = append(lines, strings.Split(strings.TrimRight(string(m.draft.set.Minimal().TOML()), "\n"), "\n")...)
+	lines = append(lines, strings.Split(strings.TrimRight(string(m.draft.minimal().TOML()), "\n"), "\n")...)
 	return msg.Send(msg.Open{Modal: modal.Text{Title: "Dry run", Lines: cleanAll(lines)}})
 }

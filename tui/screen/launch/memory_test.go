@@ -35,7 +35,7 @@ func TestMemoryOfGPUs(t *testing.T) {
 			focus(d, "tp")
 			d.Press("right")
 			focus(d, "device")
-			d.Press("right")
+			d.Press("right", "right")
 			d.Advance(time.Second)
 			for _, want := range c.want {
 				if !strings.Contains(d.Text(), want) {

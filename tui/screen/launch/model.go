@@ -107,6 +107,7 @@ func (m *Model) Load(data json.RawMessage) {
 	}
 	if e, err := experiment.ParseTOML([]byte(s.TOML), "the session"); err == nil {
 		m.draft.set = again(e)
+		m.draft.set.Step.Device = e.Step.Device // as it was said
 	}
 	m.draft.all = s.All
 	if runner.CheckID(s.Preflight) == nil {

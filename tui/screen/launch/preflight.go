@@ -57,7 +57,7 @@ func (m *Model) askPreflight() tea.Cmd {
 
 func (m *Model) confirmPreflight() tea.Cmd {
 	if faults := m.draft.obstacles(); len(faults) > 0 {
-		return msg.Send(msg.Toast{Level: msg.Bad, Text: "cannot run: " + faults[0].String()})
+		return refuse("cannot run: " + faults[0].String())
 	}
 	e := m.draft.resolved
 	lines := []string{placeText(e, m.draft.named, m.env.Host), "", "Clocks, program, memory, GPUs, the folder of the runs, products, all-reduce within and between nodes, and reference " +
@@ -65,7 +65,7 @@ func (m *Model) confirmPreflight() tea.Cmd {
 	if others, _, _ := m.besides(); len(others) > 0 {
 		lines = append(lines, "", "! other runs of this machine go on: what is measured beside them is too slow")
 	}
-	return msg.Send(msg.Open{Modal: modal.Confirm{Title: "Look at the machines?", Lines: lines, Yes: "look"}, Then: func(answer any) tea.Cmd {
+	return confirm(msg.Open{Modal: modal.Confirm{Title: "Look at the machines?", Lines: lines, Yes: "look"}, Then: func(answer any) tea.Cmd {
 		if answer != true {
 			return nil
 		}

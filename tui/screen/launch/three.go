@@ -28,7 +28,7 @@ func (m *Model) askThree() tea.Cmd {
 		return msg.Send(msg.Toast{Level: msg.Warn, Text: "a launch is under way"})
 	}
 	if starts(m.draft.set) {
-		return msg.Send(msg.Toast{Level: msg.Bad, Text: "the three schemes are different models: they cannot start from the same weights; L launches this one"})
+		return refuse("the three schemes are different models: they cannot start from the same weights; L launches this one")
 	}
 	if m.waits() {
 		return msg.Send(msg.Toast{Level: msg.Warn, Text: "what they compute on is still being looked at"})
@@ -42,7 +42,7 @@ func (m *Model) askThree() tea.Cmd {
 			err = experiment.Invalid(m.draft.broken(resolved))
 		}
 		if err != nil {
-			return msg.Send(msg.Toast{Level: msg.Bad, Text: fmt.Sprintf("%s cannot run: %v", e.Parallel.Scheme, err)})
+			return refuse(fmt.Sprintf("%s cannot run: %v", e.Parallel.Scheme, err))
 		}
 		resolved.Tags = append(slices.Clone(resolved.Tags), tag)
 		runs = append(runs, resolved)
@@ -54,7 +54,7 @@ func (m *Model) askThree() tea.Cmd {
 		lines = append(lines, "", "! "+advice)
 	}
 	others, wait, after := m.besides()
-	return msg.Send(msg.Open{
+	return confirm(msg.Open{
 		Modal: modal.Confirm{Title: "Launch three schemes", Lines: append(lines, others...), Yes: strings.Replace(yesNow(wait), "launch", "launch all three", 1), Alt: wait},
 		Then: func(answer any) tea.Cmd {
 			switch answer {

@@ -111,10 +111,21 @@ func (m *Model) set(key, value string) tea.Cmd {
 		return msg.Send(msg.Toast{Level: msg.Warn, Text: err.Error()})
 	}
 	if m.draft.note != "" {
-		return tea.Batch(m.changed(), msg.Send(msg.Toast{Text: m.draft.note}))
+		return tea.Batch(m.changed(), msg.Send(refused), msg.Send(msg.Toast{Text: m.draft.note}))
 	}
-	return m.changed()
+	return tea.Batch(m.changed(), msg.Send(refused))
 }
+
+// refused takes away what was said against an earlier draft.
+var refused = msg.Outdated{Of: ID}
+
+// refuse says why the draft cannot run, until it is another or can.
+func refuse(text string) tea.Cmd {
+	return msg.Send(msg.Toast{Level: msg.Bad, Text: text, Of: ID})
+}
+
+// confirm asks before a draft runs: nothing stands against it any more.
+func confirm(question msg.Open) tea.Cmd { return tea.Batch(msg.Send(refused), msg.Send(question)) }
 
 // changed shows the draft and asks for a plan.
 func (m *Model) changed() tea.Cmd {
