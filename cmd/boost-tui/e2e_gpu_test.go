@@ -124,7 +124,9 @@ func TestGPUScriptWithoutGPU(t *testing.T) {
 			t.Errorf("%v: reports %v, %v", c, found, err)
 			continue
 		}
-		p.want(exitOK, "bench-gpu", "--check", found[0])
+		if checked := p.want(exitCheck, "bench-gpu", "--check", found[0]); !strings.Contains(checked.stdout, "incomplete") || !strings.Contains(checked.stdout, "nothing was measured") {
+			t.Errorf("%v: %+v", c, checked)
+		}
 	}
 }
 
