@@ -117,3 +117,49 @@ for last; do case $before in -o) : >"$last";; esac; before=$last; done
 		t.Errorf("a compiler that works: exit %d, %s", code, said)
 	}
 }
+
+// A report of the processor has a name and a place of its own, and a folder that cannot be is said.
+func TestGPUScriptPlaces(t *testing.T) {
+	for _, c := range []struct {
+		device, out string
+		where       string // of the report, relative to the project; empty: nothing is run
+	}{
+		{"cuda", "", "bench/results/gpu-"}, {"emulated", "", "here/emulated-"},
+		{"cuda", "there", "here/there/gpu-"}, {"emulated", "there/", "here/there/emulated-"},
+		{"cuda", "/proc/none", ""}, {"emulated", "/dev/null/x", ""},
+	} {
+		dir := t.TempDir()
+		text, err := os.ReadFile("../../scripts/gpu.sh")
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := func(name string) string { return filepath.Join(dir, name) }
+		err = errors.Join(os.MkdirAll(at("bench/results"), 0o700), os.Mkdir(at("scripts"), 0o700), os.Mkdir(at("build"), 0o700), os.Mkdir(at("here"), 0o700),
+			os.WriteFile(at("scripts/gpu.sh"), text, 0o700), os.WriteFile(at("scripts/sdpa.py"), nil, 0o600),
+			os.WriteFile(at("build/boost-tui"), []byte("#!/bin/sh\necho \"$@\"\n"), 0o700))
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command("bash", "../scripts/gpu.sh")
+		cmd.Dir = at("here")
+		cmd.Env = append(os.Environ(), "DEVICE="+c.device, "OUT="+c.out, "PYTHON=/nowhere/python")
+		said, err := cmd.CombinedOutput()
+		if cmd.ProcessState == nil {
+			t.Fatal(err)
+		}
+		code := cmd.ProcessState.ExitCode()
+		if c.where == "" {
+			if code != 2 || !strings.Contains(string(said), "no report in "+c.out) || strings.Contains(string(said), "line ") || strings.Contains(string(said), "mkdir") {
+				t.Errorf("%v: exit %d, %s", c, code, said)
+			}
+			continue
+		}
+		want := at(c.where)
+		if c.out != "" {
+			want = strings.TrimPrefix(c.where, "here/")
+		}
+		if code != 0 || !strings.Contains(string(said), "--out "+want) {
+			t.Errorf("%v: exit %d, %s", c, code, said)
+		}
+	}
+}

@@ -121,7 +121,7 @@ func kernelTests(p *proof) (argv, env []string, leftOut absence) {
 		}
 	}
 	if len(found) == 0 {
-		return nil, nil, absence{why: "ops_test and attention_test are not beside the program (scripts/cuda.sh tests builds them)"}
+		return nil, nil, absence{why: "ops_test and attention_test are not beside the program (in the project, scripts/cuda.sh tests builds them)"}
 	}
 	return append([]string{"/bin/sh", "-c", `for t; do "$t" || exit 1; done`, "tests"}, found...), nil, absence{}
 }
