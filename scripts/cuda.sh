@@ -10,9 +10,11 @@
 # nvcc comes from CUDA_HOME when that is set, else from PyPI wheels (105 MB) in an environment of the project's own, build/cuda.
 # CUDA_WHEELS=DIR takes the wheels from a folder instead of the network. CUDA_ARCHS (80 90) lists the GPU generations that code
 # is made for; newer ones compile the PTX of the last when the library is first used. JOBS bounds the compilers at a time.
+# Beside gpu.sh, where there are no sources, it knows libraries alone, and installs them into the folder cuda.
 set -Eeuo pipefail
 usage() { sed -n '2,/^set /{/^set /!s/^# \{0,1\}//p;}' "$0"; }
-case "${1:-build}" in
+command=${1:-build}
+case "$command" in
 build | setup | libraries | headers | tests) ;;
 -h | --help)
 	usage
@@ -25,12 +27,29 @@ build | setup | libraries | headers | tests) ;;
 	;;
 esac
 [ $# -le 1 ] || { echo "cuda: $1 takes nothing more: ${*:2}" >&2; exit 2; }
+refuse() { echo "cuda: $*" >&2; exit 2; }
+if [ -n "${CUDA_WHEELS:-}" ]; then
+	[ -d "$CUDA_WHEELS" ] || refuse "CUDA_WHEELS is $CUDA_WHEELS, and there is no such folder"
+	CUDA_WHEELS=$(cd "$CUDA_WHEELS" && pwd) || refuse "CUDA_WHEELS is $CUDA_WHEELS, a folder that cannot be looked into"
+fi
 cd "$(dirname "$0")/.."
+work=build
+if [ ! -d kernels/cuda/src ]; then
+	[ "${1:-build}" = libraries ] || refuse "there are no sources here: libraries is what can be done"
+	work=.
+fi
 
-venv=build/cuda objects=build/cuda-objects library=build/libboost_cuda.so
+venv=$work/cuda objects=build/cuda-objects library=build/libboost_cuda.so
 compiler=(nvidia-cuda-nvcc==13.0.88 nvidia-cuda-crt==13.0.88 nvidia-nvvm==13.0.88 nvidia-cuda-runtime==13.0.96 nvidia-cuda-cccl==13.0.85 nvidia-nvtx==13.0.85)
 libraries=(nvidia-cublas==13.0.2.14 nvidia-nccl-cu13==2.32.3)
 read -ra archs <<<"${CUDA_ARCHS:-80 90}"
+unknown() { refuse "CUDA_ARCHS is \"${CUDA_ARCHS:-80 90}\": $*; name compute capabilities without their point, from 80 on, between blanks: \"80 90\""; }
+[ ${#archs[@]} -gt 0 ] || unknown "it names none"
+for i in "${!archs[@]}"; do
+	[[ ${archs[i]} =~ ^[1-9][0-9]{1,2}[af]?$ ]] || unknown "${archs[i]} is none"
+	[ "${archs[i]//[af]/}" -ge 80 ] || unknown "${archs[i]} is too old"
+	[[ " ${archs[*]:0:i} " != *" ${archs[i]} "* ]] || unknown "${archs[i]} stands there twice"
+done
 sources=(kernels/cuda/src/*.cu)
 say() { echo "cuda: $*"; }
 trap 'say "failed, at line $LINENO of scripts/cuda.sh" >&2' ERR # nothing ends without a word
@@ -38,6 +57,16 @@ site() { echo "$1"/lib/python3*/site-packages; }
 
 cannot() {
 	say "$*" >&2
+	if [ "$command" = libraries ]; then
+		cat >&2 <<END
+cuda: to have them, one of these:
+cuda:   pip install nvidia-cublas nvidia-nccl-cu13          into an environment of yours that is active when boost-tui runs
+cuda:   pip download --no-deps -d wheels ${libraries[*]}
+cuda:   CUDA_WHEELS=wheels scripts/cuda.sh libraries        with wheels that were downloaded elsewhere
+cuda:   name their paths in BOOST_CUBLASLT and BOOST_NCCL
+END
+		exit 3
+	fi
 	cat >&2 <<END
 cuda: to build it, one of these:
 cuda:   CUDA_HOME=/usr/local/cuda make cuda                 with a toolkit of CUDA 12 or 13 (often: module load cuda)
@@ -55,7 +84,7 @@ last() { grep -v '^[[:space:]]*$' <<<"$1" | tail -n 1 | tr -cd '[:print:]' | cut
 
 # pip WHAT ARGUMENTS...: its last words when it fails are kept in pip_says.
 pip() {
-	local log=build/cuda-pip.log from=(--retries 1 --timeout 15)
+	local log=$work/cuda-pip.log from=(--retries 1 --timeout 15)
 	[ -n "${CUDA_WHEELS:-}" ] && from=(--no-index --find-links "$CUDA_WHEELS")
 	if ! timeout "${CUDA_DOWNLOAD_TIMEOUT:-300}" "$venv/bin/python" -m pip "$1" -q --disable-pip-version-check --no-input --no-deps "${from[@]}" "${@:2}" >"$log" 2>&1; then
 		if grep -qE 'NewConnectionError|NameResolution|Name or service|ConnectTimeout|Network is unreachable' "$log"; then
@@ -71,14 +100,15 @@ environment() {
 	[ -x "$venv/bin/python" ] && "$venv/bin/python" -m pip --version >/dev/null 2>&1 && return
 	command -v python3 >/dev/null 2>&1 || cannot "there is no python3 to install the wheels of nvcc with, and CUDA_HOME is not set"
 	rm -rf "$venv"
-	python3 -m venv "$venv" >build/cuda-pip.log 2>&1 ||
-		cannot "python3 -m venv fails (Debian: python3-venv is missing): $(grep -v '^$' build/cuda-pip.log | tail -n 1 | cut -c1-120)"
+	python3 -m venv "$venv" >"$work/cuda-pip.log" 2>&1 ||
+		cannot "python3 -m venv fails (Debian: python3-venv is missing): $(grep -v '^$' "$work/cuda-pip.log" | tail -n 1 | cut -c1-120)"
 }
 
 toolkit() {
 	if [ -n "${CUDA_HOME:-}" ]; then
 		home=$CUDA_HOME from="CUDA_HOME"
 		[ -x "$home/bin/nvcc" ] || cannot "CUDA_HOME is $home, and there is no bin/nvcc in it"
+		[ -z "${CUDA_WHEELS:-}" ] || say "CUDA_WHEELS is not looked at, as CUDA_HOME is set"
 	else
 		from="PyPI wheels in $venv"
 		if [ "$(cat "$venv/pins" 2>/dev/null)" != "${compiler[*]}" ]; then
@@ -86,6 +116,8 @@ toolkit() {
 			say "installing nvcc from ${CUDA_WHEELS:-PyPI} into $venv (105 MB)"
 			pip install "${compiler[@]}" || cannot "nvcc cannot be installed: $pip_says"
 			echo "${compiler[*]}" >"$venv/pins"
+		elif [ -n "${CUDA_WHEELS:-}" ]; then
+			say "CUDA_WHEELS is not looked at, as $venv has nvcc from wheels already"
 		fi
 		home=$(echo "$(site "$venv")"/nvidia/cu13)
 	fi
@@ -95,6 +127,11 @@ toolkit() {
 	release=$(sed -n 's/.*, V\([0-9.]*\)$/\1/p' <<<"$says")
 	[[ $release =~ ^[0-9]+(\.[0-9]+)*$ ]] || cannot "$nvcc does not say its version, but: $(last "$says")"
 	[ "${release%%.*}" -ge 12 ] || cannot "$nvcc is of CUDA $release; 12.0 or newer is needed"
+	local knows a # no toolkit knows every generation; one that does not list those that it does is not asked
+	knows=$("$nvcc" --list-gpu-code 2>/dev/null | sed -n 's/^sm_//p' | tr '\n' ' ') || knows=
+	for a in "${archs[@]}"; do
+		[[ -z $knows || " $knows" == *" ${a//[af]/} "* ]] || unknown "nvcc $release does not know $a, but ${knows% }"
+	done
 	command -v "${NVCC_CCBIN:-g++}" >/dev/null 2>&1 || cannot "there is no ${NVCC_CCBIN:-g++}, which nvcc needs (Debian: g++)"
 	say "nvcc $release from $from; $("${NVCC_CCBIN:-g++}" --version | head -n 1)"
 }
@@ -179,15 +216,16 @@ report() {
 	else
 		say "GPU: none on this machine; what was built can be copied to one"
 	fi
+	[ $work = build ] || return 0
 	say "boost-tui finds the library in \$BOOST_CUDA_LIB, beside its binary, or in build/; \`build/boost-tui doctor\` says more"
 }
 
 # One at a time in this folder.
-mkdir -p build
-exec 9>build/cuda.lock
+mkdir -p $work
+exec 9>"$work/cuda.lock"
 flock -n 9 || { say "waiting for another scripts/cuda.sh"; flock 9; }
 
-case "${1:-build}" in
+case "$command" in
 setup) toolkit ;;
 build)
 	toolkit

@@ -6,8 +6,9 @@
 #
 # The report is one JSON file: $OUT/gpu-DATE.json, or bench/results/ in the project, or the present folder. It is there before the
 # first part and whole after each; ctrl-C leaves what there is. Without a GPU it says what is missing, and this exits with 2.
-# DEVICE=emulated walks through the parts without a GPU, with tiny sizes. PYTHON (python3) is looked through for NVIDIA's libraries
-# and for PyTorch. FLAGS go to `boost-tui bench-gpu`: --only attention,products; --limit 3m
+# DEVICE=emulated walks through the parts without a GPU, with tiny sizes, into emulated-DATE.json in $OUT or the present folder.
+# PYTHON (python3) is looked through for NVIDIA's libraries and for PyTorch. FLAGS go to `boost-tui bench-gpu`:
+# --only attention,products; --limit 3m
 set -Eeuo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 say() { echo "gpu: $*" >&2; }
@@ -26,6 +27,8 @@ bundle() {
 		cp "build/cuda-tests/$file" "$to/"
 	done
 	cp scripts/gpu.sh scripts/sdpa.py "$to/"
+	mkdir -p "$to/scripts"
+	cp scripts/cuda.sh "$to/scripts/" # which installs libraries there, where they are missing
 	say "$to: copy it to the machine with the GPU and run ./gpu.sh there; it needs a C library no older than this one's"
 	du -sh "$to" >&2
 }
@@ -65,9 +68,9 @@ fi
 
 # The libraries of wheels, wherever the Python has them: cuBLASLt and NCCL, of CUDA 13 or 12. The emulated device has its own.
 wheels() {
-	local found lt nccl folder
+	local found lt nccl folder elsewhere="they are looked for in the usual places alone; PYTHON=FOLDER/bin/python names another"
 	if ! command -v "$python" >/dev/null 2>&1; then
-		say "there is no $python to look for wheels of cuBLASLt and NCCL in; PYTHON=FOLDER/bin/python looks elsewhere"
+		say "there is no $python to look for wheels of cuBLASLt and NCCL in; $elsewhere"
 		return
 	fi
 	found=$(timeout 60 "$python" - <<'END' 2>/dev/null || :
@@ -79,28 +82,32 @@ def first(*patterns):
             for path in sorted(glob.glob(place + "/nvidia/" + pattern)):
                 return path
     return ""
-print(first("cu13/lib/libcublasLt.so.13", "cublas/lib/libcublasLt.so.13", "cublas/lib/libcublasLt.so.12"))
-print(first("nccl/lib/libnccl.so.2"))
+print("lt", first("cu13/lib/libcublasLt.so.13", "cublas/lib/libcublasLt.so.13", "cublas/lib/libcublasLt.so.12"))
+print("nccl", first("nccl/lib/libnccl.so.2"))
 END
 	)
-	lt=$(sed -n 1p <<<"$found") nccl=$(sed -n 2p <<<"$found")
-	if [ -n "$lt" ]; then
+	lt=$(sed -n 's/^lt //p' <<<"$found") nccl=$(sed -n 's/^nccl //p' <<<"$found")
+	if ! grep -q '^nccl ' <<<"$found"; then
+		say "$python does not answer as a Python does, which could have wheels of cuBLASLt and NCCL; $elsewhere"
+	elif [ -n "$lt" ]; then
 		folder=$(dirname "$lt")
 		export BOOST_CUBLASLT="${BOOST_CUBLASLT:-$lt}" LD_LIBRARY_PATH="$folder${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 	elif [ -z "${BOOST_CUBLASLT:-}" ]; then
-		say "looked for cuBLASLt among the wheels of $python: none, the machine's is taken; PYTHON=FOLDER/bin/python looks elsewhere"
+		say "there is no cuBLASLt among the wheels of $python: it is looked for in the usual places alone; PYTHON=FOLDER/bin/python names another"
 	fi
 	[ -z "$nccl" ] || export BOOST_NCCL="${BOOST_NCCL:-$nccl}"
 }
 [ "$device" != cuda ] || wheels
 
-out=${OUT:-}
-if [ -z "$out" ]; then
-	out=$PWD
-	[ ! -d "$here/../bench/results" ] || out=$here/../bench/results
+# What is computed on the processor is no result of the project's.
+out=${OUT:-$PWD} name=gpu
+if [ "$device" != cuda ]; then
+	name=emulated
+elif [ -z "${OUT:-}" ] && [ -d "$here/../bench/results" ]; then
+	out=$(cd "$here/../bench/results" && pwd)
 fi
-mkdir -p "$out"
-while report=$out/gpu-$(date -u +%Y%m%d-%H%M%S).json && [ -e "$report" ]; do sleep 1; done
+made=$(mkdir -p -- "$out" 2>&1) || { say "there can be no report in $out, as \$OUT says: ${made##*: }; OUT=FOLDER names another folder"; exit 2; }
+while report=${out%/}/$name-$(date -u +%Y%m%d-%H%M%S).json && [ -e "$report" ]; do sleep 1; done
 flags=(--device "$device" --python "$python" --out "$report")
 [ "$device" = cuda ] || flags+=(--tiny)
 exec "$program" bench-gpu "${flags[@]}" "$@" </dev/null # which ends in good order by itself, whatever ends it

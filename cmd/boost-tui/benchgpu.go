@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -51,11 +52,11 @@ func newBenchDevice(a *app) *cobra.Command {
 	flags.BoolVar(&f.all.Tiny, "tiny", false, "tiny sizes, which say nothing about speed")
 	flags.StringVar(&f.part, "part", "", "measure this part alone, in this process, and print its result")
 	flags.DurationVar(&f.budget, "budget", 0, "of --part: begin nothing more after so long")
-	flags.StringVar(&f.all.Out, "out", "", "report of all parts, a new file (default gpu-DATE.json)")
+	flags.StringVar(&f.all.Out, "out", "", "report of all parts, a new file (default gpu-DATE.json, or emulated-DATE.json)")
 	flags.StringSliceVar(&f.all.Only, "only", nil, "do these parts and leave out the others")
-	flags.DurationVar(&f.all.Limit, "limit", prove.TotalLimit, "for all parts together")
+	flags.DurationVar(&f.all.Limit, "limit", prove.TotalLimit, fmt.Sprintf("for all parts together, at least %v", prove.LeastLimit))
 	flags.StringVar(&f.all.Python, "python", "python3", "that may have PyTorch and NVIDIA's wheels")
-	flags.StringVar(&f.check, "check", "", "say whether a report is one, and nothing else")
+	flags.StringVar(&f.check, "check", "", "say whether a report is one, and complete, and nothing else")
 	return cmd
 }
 
@@ -75,10 +76,7 @@ func (a *app) benchPart(ctx context.Context, f benchDevice) error {
 func (a *app) benchAll(ctx context.Context, f benchDevice) error {
 	o := f.all
 	if !f.given("out") {
-		o.Out = time.Now().UTC().Format("gpu-20060102-150405.json")
-	}
-	if o.Device == experiment.DeviceEmu || o.Tiny {
-		a.note("figures of this report: %s", prove.Figures(o.Device, o.Tiny))
+		o.Out = map[bool]string{true: "emulated", false: "gpu"}[o.Device == experiment.DeviceEmu] + time.Now().UTC().Format("-20060102-150405.json")
 	}
 	var err error
 	if o.Program, err = os.Executable(); err != nil {
@@ -91,14 +89,14 @@ func (a *app) benchAll(ctx context.Context, f benchDevice) error {
 	o.Machine = prove.Machine{Cores: runtime.NumCPU(), OS: runtime.GOOS + "/" + runtime.GOARCH}
 	o.Lacks = func(ctx context.Context) []prove.Lack { return a.deviceLacks(ctx, o.Device) }
 	o.Say = a.note
-	_, err = prove.All(ctx, o)
+	report, err := prove.All(ctx, o)
 	switch {
 	case errors.Is(err, prove.ErrOut):
 		return usage(err)
 	case errors.Is(err, prove.ErrLacks):
 		err = usage(err)
 	}
-	a.note("%s", o.Out)
+	a.note("%s: %v; %s", o.Out, report.Sum(), report.Figures)
 	return err
 }
 
@@ -119,23 +117,4 @@ func (a *app) deviceLacks(ctx context.Context, device string) (out []prove.Lack)
 		out = append(out, prove.Lack{What: "device " + device, Why: err.Error()})
 	}
 	return out
-}
-
-// checkReport says whether a file is a report.
-func (a *app) checkReport(path string) error {
-	data, _, err := readInput(path, a.in)
-	if err != nil {
-		return usage(err)
-	}
-	r, err := prove.Parse(data)
-	if err != nil {
-		return silentlySaying(a, err)
-	}
-	return a.print("%s: a report on %s with %d parts\n", path, r.Device, len(r.Parts))
-}
-
-// silentlySaying tells what does not hold.
-func silentlySaying(a *app, err error) error {
-	a.note("%v", err)
-	return silently(exitCheck, "not a report")
 }

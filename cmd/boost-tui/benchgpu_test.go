@@ -32,8 +32,9 @@ func TestBenchDeviceRefuses(t *testing.T) {
 		"--check nowhere":                          "no such file",
 		"--only produts --device emulated":         "there are",
 		"--only= --device emulated":                "there are",
-		"--limit -1s":                              "above 0",
-		"--limit 0":                                "above 0",
+		"--limit -1s":                              "at least 10s",
+		"--limit 0":                                "at least 10s",
+		"--device emulated --tiny --limit 9.99s":   "at least 10s",
 		"--out=":                                   "empty",
 		"--device emulated --out " + dir:           "folder",
 		"--device emulated --out x/":               "folder",
@@ -76,7 +77,7 @@ func TestBenchDeviceWithoutGPU(t *testing.T) {
 		t.Fatal(err)
 	}
 	report, err := prove.Parse(data)
-	if err != nil || !report.Complete || len(report.Parts) != len(prove.Parts()) {
+	if err != nil || report.Complete || report.Figures != "nothing was measured: no GPU" || len(report.Parts) != len(prove.Parts()) {
 		t.Fatalf("%v\n%s", err, data)
 	}
 	for _, part := range report.Parts[1:] {
@@ -84,7 +85,9 @@ func TestBenchDeviceWithoutGPU(t *testing.T) {
 			t.Errorf("%s is %s: %s", part.Name, part.State, part.Reason)
 		}
 	}
-	p.want(exitOK, "bench-gpu", "--check", out)
+	if checked := p.want(exitCheck, "bench-gpu", "--check", out); !strings.Contains(checked.stdout, report.Figures) || !strings.Contains(checked.stdout, "0 failed, 18 left out") {
+		t.Errorf("%+v", checked)
+	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
 		t.Errorf("it leaves %v, %v", left, err)
 	}

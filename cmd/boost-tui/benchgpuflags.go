@@ -25,8 +25,8 @@ func (f benchDevice) known() error {
 		return fmt.Errorf("--part %.60q: there are %s", f.part, strings.Join(prove.Names(), ", "))
 	case f.budget < 0:
 		return fmt.Errorf("--budget %v: it is below 0", f.budget)
-	case f.all.Limit <= 0:
-		return fmt.Errorf("--limit %v: it must be above 0", f.all.Limit)
+	case f.all.Limit < prove.LeastLimit:
+		return fmt.Errorf("--limit %v: at least %v, or no part can be begun", f.all.Limit, prove.LeastLimit)
 	case f.given("check") && f.check == "":
 		return errors.New("--check is empty: name a report")
 	case f.given("out") && f.all.Out == "":

@@ -85,9 +85,10 @@ func bundle(t *testing.T, p program) (folder string) {
 func TestGPUScriptWithoutGPU(t *testing.T) {
 	p := newProgram(t)
 	folder, dir := bundle(t, p), t.TempDir()
-	python := filepath.Join(dir, "python")
+	python, bare := filepath.Join(dir, "python"), filepath.Join(dir, "bare")
 	lt, nccl := filepath.Join(dir, "libcublasLt.so.13"), filepath.Join(dir, "libnccl.so.2")
-	err := errors.Join(os.WriteFile(python, []byte("#!/bin/sh\necho "+lt+"\necho "+nccl+"\n"), 0o700),
+	err := errors.Join(os.WriteFile(python, []byte("#!/bin/sh\necho lt "+lt+"\necho nccl "+nccl+"\n"), 0o700),
+		os.WriteFile(bare, []byte("#!/bin/sh\necho 'lt '\necho 'nccl '\n"), 0o700),
 		os.Rename(filepath.Join(folder, "boost-tui"), filepath.Join(folder, "real")),
 		os.WriteFile(filepath.Join(folder, "boost-tui"), []byte("#!/bin/sh\necho \"$BOOST_CUBLASLT $BOOST_NCCL\" >\"$SEEN\"\nexec \"$(dirname \"$0\")/real\" \"$@\"\n"), 0o700))
 	if err != nil {
@@ -100,7 +101,8 @@ func TestGPUScriptWithoutGPU(t *testing.T) {
 	}{
 		{"cuda", python, lt + " " + nccl, exitUsage, []string{"device cuda cannot be had"}},
 		{"cuda", "/nowhere/python3", " ", exitUsage, []string{"device cuda cannot be had", "there is no /nowhere/python3", "PYTHON="}},
-		{"cuda", "/bin/true", " ", exitUsage, []string{"among the wheels of /bin/true: none", "PYTHON="}},
+		{"cuda", "/bin/true", " ", exitUsage, []string{"/bin/true does not answer as a Python does", "PYTHON="}},
+		{"cuda", bare, " ", exitUsage, []string{"no cuBLASLt among the wheels of " + bare + ": it is looked for in the usual places", "PYTHON="}},
 		{"emulated", python, " ", exitOK, nil},
 	} {
 		out, seen := t.TempDir(), filepath.Join(t.TempDir(), "seen")
@@ -119,12 +121,14 @@ func TestGPUScriptWithoutGPU(t *testing.T) {
 		if got, err := os.ReadFile(seen); err != nil || string(got) != c.seen+"\n" {
 			t.Errorf("%v: the program sees %q, %v", c, got, err)
 		}
-		found, err := filepath.Glob(filepath.Join(out, "gpu-*.json"))
+		found, err := filepath.Glob(filepath.Join(out, map[string]string{"cuda": "gpu", "emulated": "emulated"}[c.device]+"-*.json"))
 		if err != nil || len(found) != 1 {
 			t.Errorf("%v: reports %v, %v", c, found, err)
 			continue
 		}
-		p.want(exitOK, "bench-gpu", "--check", found[0])
+		if checked := p.want(exitCheck, "bench-gpu", "--check", found[0]); !strings.Contains(checked.stdout, "incomplete") || !strings.Contains(checked.stdout, "nothing was measured") {
+			t.Errorf("%v: %+v", c, checked)
+		}
 	}
 }
 

@@ -13,8 +13,13 @@ const maxConfigBytes = 1 << 20
 
 // readInput reads a small file of the user's, or stdin for -, and gives it the name that errors call it by.
 func readInput(path string, in io.Reader) (data []byte, name string, err error) {
+	return readAtMost(path, in, maxConfigBytes)
+}
+
+// readAtMost is readInput for files of another size.
+func readAtMost(path string, in io.Reader, most int64) (data []byte, name string, err error) {
 	if path == "-" && in != nil {
-		data, err = regular.ReadAll(io.NopCloser(in), "stdin", maxConfigBytes)
+		data, err = regular.ReadAll(io.NopCloser(in), "stdin", most)
 		return data, "stdin", err
 	}
 	file, err := regular.Follow(path)
@@ -24,6 +29,6 @@ func readInput(path string, in io.Reader) (data []byte, name string, err error) 
 	if err != nil {
 		return nil, "", err
 	}
-	data, err = regular.ReadAll(file, path, maxConfigBytes)
+	data, err = regular.ReadAll(file, path, most)
 	return data, path, err
 }

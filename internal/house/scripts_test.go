@@ -117,3 +117,118 @@ for last; do case $before in -o) : >"$last";; esac; before=$last; done
 		t.Errorf("a compiler that works: exit %d, %s", code, said)
 	}
 }
+
+// A report of the processor has a name and a place of its own, and a folder that cannot be is said.
+func TestGPUScriptPlaces(t *testing.T) {
+	for _, c := range []struct {
+		device, out string
+		where       string // of the report, relative to the project; empty: nothing is run
+	}{
+		{"cuda", "", "bench/results/gpu-"}, {"emulated", "", "here/emulated-"},
+		{"cuda", "there", "here/there/gpu-"}, {"emulated", "there/", "here/there/emulated-"},
+		{"cuda", "/proc/none", ""}, {"emulated", "/dev/null/x", ""},
+	} {
+		dir := t.TempDir()
+		text, err := os.ReadFile("../../scripts/gpu.sh")
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := func(name string) string { return filepath.Join(dir, name) }
+		err = errors.Join(os.MkdirAll(at("bench/results"), 0o700), os.Mkdir(at("scripts"), 0o700), os.Mkdir(at("build"), 0o700), os.Mkdir(at("here"), 0o700),
+			os.WriteFile(at("scripts/gpu.sh"), text, 0o700), os.WriteFile(at("scripts/sdpa.py"), nil, 0o600),
+			os.WriteFile(at("build/boost-tui"), []byte("#!/bin/sh\necho \"$@\"\n"), 0o700))
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command("bash", "../scripts/gpu.sh")
+		cmd.Dir = at("here")
+		cmd.Env = append(os.Environ(), "DEVICE="+c.device, "OUT="+c.out, "PYTHON=/nowhere/python")
+		said, err := cmd.CombinedOutput()
+		if cmd.ProcessState == nil {
+			t.Fatal(err)
+		}
+		code := cmd.ProcessState.ExitCode()
+		if c.where == "" {
+			if code != 2 || !strings.Contains(string(said), "no report in "+c.out) || strings.Contains(string(said), "line ") || strings.Contains(string(said), "mkdir") {
+				t.Errorf("%v: exit %d, %s", c, code, said)
+			}
+			continue
+		}
+		want := at(c.where)
+		if c.out != "" {
+			want = strings.TrimPrefix(c.where, "here/")
+		}
+		if code != 0 || !strings.Contains(string(said), "--out "+want) {
+			t.Errorf("%v: exit %d, %s", c, code, said)
+		}
+	}
+}
+
+// What CUDA_ARCHS and CUDA_WHEELS name and is not there is said by their names, before anything is compiled or installed; what they name
+// and is not needed is said, too.
+func TestVariablesOfCUDAScript(t *testing.T) {
+	for _, need := range []string{"flock", "g++"} {
+		if _, err := exec.LookPath(need); err != nil {
+			t.Skip(err)
+		}
+	}
+	home := t.TempDir()
+	nvcc := filepath.Join(home, "bin", "nvcc")
+	const body = `#!/bin/sh
+case "$*" in
+--version) echo 'release 13.0, V13.0.88';;
+--list-gpu-code) [ -n "$SILENT" ] || printf 'sm_75\nsm_80\nsm_90\n';;
+*) exit 1;;
+esac
+`
+	if err := errors.Join(os.Mkdir(filepath.Dir(nvcc), 0o700), os.WriteFile(nvcc, []byte(body), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	for env, want := range map[string]string{
+		"CUDA_ARCHS=80 xx": `CUDA_ARCHS is "80 xx": xx is none`, "CUDA_ARCHS=80,90": "80,90 is none", "CUDA_ARCHS=sm_80": "sm_80 is none", "CUDA_ARCHS=8.0": "8.0 is none",
+		"CUDA_ARCHS= ": "it names none", "CUDA_ARCHS=75": "75 is too old", "CUDA_ARCHS=80 90 80": "80 stands there twice",
+		"CUDA_ARCHS=80 99":        "nvcc 13.0.88 does not know 99, but 75 80 90",
+		"CUDA_WHEELS=/nonexist":   "CUDA_WHEELS is /nonexist, and there is no such folder",
+		"CUDA_WHEELS=" + nvcc:     "CUDA_WHEELS is " + nvcc + ", and there is no such folder",
+		"CUDA_ARCHS=":             "",
+		"CUDA_ARCHS=80 90a":       "",
+		"CUDA_WHEELS=/tmp":        "CUDA_WHEELS is not looked at, as CUDA_HOME is set",
+		"SILENT=x\nCUDA_ARCHS=99": "",
+	} {
+		said, code := script(t, append([]string{"CUDA_HOME=" + home}, strings.Split(env, "\n")...), "cuda.sh", "setup")
+		wantCode := 2
+		if want == "" || env == "CUDA_WHEELS=/tmp" {
+			wantCode = 0
+		}
+		if code != wantCode || !strings.Contains(said, want) || strings.Contains(said, "failed") || code == 0 != strings.Contains(said, "nvcc 13.0.88 from") {
+			t.Errorf("%s: exit %d, %s", env, code, said)
+		}
+	}
+}
+
+// In the bundle, beside gpu.sh, cuda.sh installs libraries beside the program, and nothing else.
+func TestCUDAScriptOfBundle(t *testing.T) {
+	if _, err := exec.LookPath("flock"); err != nil {
+		t.Skip(err)
+	}
+	dir := t.TempDir()
+	text, err := os.ReadFile("../../scripts/cuda.sh")
+	path := filepath.Join(dir, "scripts", "cuda.sh")
+	python := filepath.Join(dir, "cuda", "bin", "python")
+	if err = errors.Join(err, os.Mkdir(filepath.Dir(path), 0o700), os.WriteFile(path, text, 0o600), os.MkdirAll(filepath.Dir(python), 0o700),
+		os.WriteFile(python, []byte("#!/bin/sh\necho \"$@\" >>"+dir+"/asked\n"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	for what, want := range map[string]int{"build": 2, "setup": 2, "tests": 2, "headers": 2, "libraries": 0} {
+		said, err := exec.Command("bash", path, what).CombinedOutput()
+		if code := map[bool]int{true: 0, false: 2}[err == nil]; code != want || want == 2 && !strings.Contains(string(said), "no sources here") {
+			t.Errorf("%s: %v, %s", what, err, said)
+		}
+	}
+	if asked, err := os.ReadFile(filepath.Join(dir, "asked")); err != nil || !strings.Contains(string(asked), "nvidia-cublas==") {
+		t.Errorf("%v: %s", err, asked)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "build")); err == nil {
+		t.Error("it makes a folder build")
+	}
+}

@@ -10,10 +10,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
+	"boost-tui/experiment"
 	"boost-tui/internal/tool"
 )
 
@@ -41,20 +41,21 @@ type proof struct {
 	work     *work     // folder of its own, removed at the end
 	lacks    []Lack    // of the device
 	findings []finding // of doctor
+	late     []string  // parts that no time was left for
 	report   Report
 	begun    time.Time
 	first    time.Time // when the first part began
 }
 
 // All runs every part. The report is there before the first of them, and whole on disk after each. What did not hold or went wrong
-// stands in it, and in the error; so does that the context ended, and what a device lacks that cannot be had (ErrLacks). The one
-// error without a report is ErrOut.
+// stands in it, and in the error; so does that the context ended, what a device lacks that cannot be had (ErrLacks), and that the time
+// was too short for anything (ErrTime). The one error without a report is ErrOut.
 func All(ctx context.Context, o AllOptions) (_ Report, err error) {
 	if o.Limit <= 0 {
 		o.Limit = TotalLimit
 	}
 	p := &proof{AllOptions: o, out: reportFile{path: o.Out}, begun: time.Now()}
-	p.report = Report{Schema: Schema, Device: o.Device, Tiny: o.Tiny, Figures: Figures(o.Device, o.Tiny), Begun: p.begun.UTC().Truncate(time.Second),
+	p.report = Report{Schema: Schema, Device: o.Device, Tiny: o.Tiny, EmulatedDevice: o.Device == experiment.DeviceEmu, Begun: p.begun.UTC().Truncate(time.Second),
 		Limit: o.Limit.Seconds(), Program: o.Version, Machine: o.Machine, Parts: []Part{}}
 	if err := freeName(o.Out); err != nil {
 		return p.report, err
@@ -96,14 +97,13 @@ func (p *proof) parts(ctx context.Context) error {
 			p.Say("%-24s %-9s %6.1f s  %s", s.name, done.State, done.Seconds, done.Reason)
 		}
 	}
-	p.report.Complete = ctx.Err() == nil
 	if err := p.write(); err != nil {
 		return err
 	}
-	if !p.report.Complete {
+	if ctx.Err() != nil {
 		return fmt.Errorf("broken off after %d of %d parts", len(p.report.Parts), len(plan()))
 	}
-	err := p.lackError()
+	err := errors.Join(p.lackError(), p.timeError())
 	if len(bad) > 0 {
 		err = errors.Join(err, fmt.Errorf("these parts failed: %s", strings.Join(bad, ", ")))
 	}
@@ -114,28 +114,29 @@ func (p *proof) parts(ctx context.Context) error {
 func (p *proof) run(ctx context.Context, s part) Part {
 	budget := min(s.budget, p.Limit-time.Since(p.first))
 	done := Part{Name: s.name, State: StateLeftOut, Budget: s.budget.Seconds()}
-	if len(p.Only) > 0 && !slices.Contains(p.Only, s.name) && s.name != PartVersions { // which other parts look at
+	if !p.asked(s.name) && s.name != PartVersions { // which other parts look at
 		done.Reason = "not asked for"
-		return done
-	}
-	if budget < min(s.budget/2, 5*time.Second) {
-		done.Reason = fmt.Sprintf("no time is left of %.0f s", p.Limit.Seconds())
 		return done
 	}
 	argv, env, leftOut := s.command(p)
 	lacks := p.missing(s.needs)
-	if leftOut != "" || len(lacks) > 0 && !s.asks {
-		done.Reason = reasons(lacks, leftOut)
+	if leftOut.why != "" || len(lacks) > 0 && !s.asks {
+		done.Reason, done.Optional = reasons(lacks, leftOut.why), leftOut.may && len(lacks) == 0
+		return done
+	}
+	if budget < min(s.budget/2, leastBudget) {
+		done.Reason = fmt.Sprintf("no time is left of %.0f s", p.Limit.Seconds())
+		p.late = append(p.late, s.name)
 		return done
 	}
 	began := time.Now()
 	done.State, done.Reason, done.Result = p.child(ctx, s, budget, argv, env)
 	done.Seconds = time.Since(began).Seconds()
 	if done.State == StateLeftOut {
-		done.Reason = reasons(lacks, done.Reason)
+		done.Reason, done.Optional = reasons(lacks, done.Reason), len(lacks) == 0
 	}
 	if len(done.Result) > 0 {
-		done.Figures = figures(s.name, p.Device, p.Tiny)
+		done.Figures = done.meaning(p.Device, p.Tiny)
 	}
 	if s.name == PartVersions {
 		p.look(done.Result)
@@ -149,6 +150,8 @@ const (
 	mostSaid   = 64 << 10
 	lastSaid   = 600 // of what it says about an error
 	graceful   = 3 * time.Second
+	// What a part is begun for, where its own budget is not less.
+	leastBudget = 5 * time.Second
 )
 
 // child runs the process of a part and gives what became of it, why it is not good, and its result.

@@ -10,7 +10,16 @@ import (
 	"boost-tui/kernels"
 )
 
-// Figures says what the figures of a device mean.
+// What figures say where there are none.
+const (
+	figuresNone   = "nothing was measured"
+	figuresNoGPU  = figuresNone + ": no GPU"
+	figuresNoOpen = figuresNone + ": the device cannot be had here"
+	figuresListed = figuresNone + ": it says what there is"
+	figuresFailed = "it failed; its output says how far it came"
+)
+
+// Figures says what the figures of a device mean that was measured.
 func Figures(device string, tiny bool) string {
 	text := "measured on a GPU"
 	if device != experiment.DeviceCUDA {
@@ -22,7 +31,7 @@ func Figures(device string, tiny bool) string {
 	return text
 }
 
-// figures are those of a part, under whatever name it goes.
+// figures are those of a part that was measured, under whatever name it goes.
 func figures(part, device string, tiny bool) string {
 	text := Figures(device, tiny)
 	for _, s := range stepParts {
@@ -42,19 +51,23 @@ func (r Report) sameDevice() error {
 		return fmt.Errorf("device %.40q: cuda or emulated", r.Device)
 	}
 	var errs []error
-	if want := Figures(r.Device, r.Tiny); r.Figures != want {
-		errs = append(errs, fmt.Errorf("figures are %q; of this device and size they are %q", r.Figures, want))
+	if want := r.meaning(nil); r.Figures != want && (want != figuresNone || r.Figures != figuresNoGPU && r.Figures != figuresNoOpen) {
+		errs = append(errs, fmt.Errorf("figures are %.200q; by its parts they are %q", r.Figures, want))
+	}
+	emulated := r.Device == experiment.DeviceEmu
+	if r.EmulatedDevice != emulated {
+		errs = append(errs, fmt.Errorf("emulated_device is %v for device %s", r.EmulatedDevice, r.Device))
 	}
 	card := ""
 	for _, p := range r.Parts {
 		if len(p.Result) == 0 {
 			continue
 		}
-		if want := figures(p.Name, r.Device, r.Tiny); p.Figures != want {
-			errs = append(errs, fmt.Errorf("part %s: figures are %q, and not %q", p.Name, p.Figures, want))
+		if want := p.meaning(r.Device, r.Tiny); p.Figures != want {
+			errs = append(errs, fmt.Errorf("part %.60q: figures are %.200q, and not %q", p.Name, p.Figures, want))
 		}
 		if err := p.of(r.Device, &card); err != nil {
-			errs = append(errs, fmt.Errorf("part %s: %w", p.Name, err))
+			errs = append(errs, fmt.Errorf("part %.60q: %w", p.Name, err))
 		}
 	}
 	return errors.Join(errs...)

@@ -9,7 +9,7 @@ import (
 
 // sound is a report whose parts are of one device.
 func sound(device, card string) Report {
-	r := Report{Schema: Schema, Device: device, Figures: Figures(device, false), Begun: time.Unix(1, 0), Limit: 1, Program: json.RawMessage(`{}`),
+	r := Report{Schema: Schema, Device: device, EmulatedDevice: device == "emulated", Figures: Figures(device, false), Begun: time.Unix(1, 0), Limit: 1, Program: json.RawMessage(`{}`),
 		Machine: Machine{Cores: 1}}
 	for name, result := range map[string]string{
 		PartVersions:   `{"cuda": {"device": "x"}}`,
@@ -19,7 +19,9 @@ func sound(device, card string) Report {
 		"step-1b-full": `{"card": "` + card + `"}`, "rank-7b-btp-tp4": `{"card": "` + card + `"}`,
 		PartTwoRanks: `{"device": "` + device + `"}`, PartKernels: `{"program": "sh", "output": "device none"}`,
 	} {
-		r.Parts = append(r.Parts, Part{Name: name, State: StateOK, Result: json.RawMessage(result), Figures: figures(name, device, false)})
+		p := Part{Name: name, State: StateOK, Result: json.RawMessage(result)}
+		p.Figures = p.meaning(device, false)
+		r.Parts = append(r.Parts, p)
 	}
 	return r
 }
@@ -63,6 +65,8 @@ func TestReportOfOneDevice(t *testing.T) {
 		for name, change := range map[string]func(*Report){
 			"another device": func(r *Report) { r.Device = other }, "no GPU's": func(r *Report) { r.Device = "cpu" },
 			"another size": func(r *Report) { r.Tiny = true }, "other figures": func(r *Report) { r.Figures = "fast" },
+			"no figures": func(r *Report) { r.Figures = figuresNoGPU }, "another mark": func(r *Report) { r.EmulatedDevice = !r.EmulatedDevice },
+			"complete": func(r *Report) { r.Complete = true }, "an optional part": func(r *Report) { r.Parts[0].Optional = true },
 			"a part's figures": func(r *Report) { r.Parts[0].Figures = "" },
 		} {
 			r := sound(device, card)

@@ -81,6 +81,7 @@ func freeName(path string) error {
 // write puts the report where it belongs, whole.
 func (p *proof) write() error {
 	p.report.Seconds = time.Since(p.begun).Seconds()
+	p.report.Complete, p.report.Figures = p.report.Sum().Complete, p.report.meaning(p.lacks)
 	data, err := json.MarshalIndent(p.report, "", " ")
 	if err != nil {
 		return fmt.Errorf("write the report: %w", err)

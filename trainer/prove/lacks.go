@@ -41,6 +41,12 @@ func (p *proof) missing(n need) (out []string) {
 	return out
 }
 
+// absence is why a part is left out, for what it lacks of its own.
+type absence struct {
+	why string
+	may bool // no machine need have it, or it is nothing for the device: a report is complete without the part
+}
+
 // reasons are why a part is left out: what the device lacks, and what the part does.
 func reasons(lacks []string, more string) string {
 	if more != "" {

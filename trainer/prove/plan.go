@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"boost-tui/experiment"
 )
 
 // Names of the parts, beside those of stepParts.
@@ -37,7 +39,7 @@ type part struct {
 	name   string
 	budget time.Duration // after which it is killed
 	// command is what to run, with more of the environment; or why the part is left out here.
-	command func(*proof) (argv, env []string, leftOut string)
+	command func(*proof) (argv, env []string, leftOut absence)
 	// tool: what it prints is text and not JSON.
 	tool  bool
 	needs need
@@ -55,8 +57,8 @@ func Parts() (names []string) {
 // plan is the parts in the order of how much is to be learnt from them: what is right, then how fast, then what takes long.
 func plan() []part {
 	list := []part{
-		{name: PartVersions, budget: 15 * time.Second, needs: needsNothing, command: func(p *proof) ([]string, []string, string) {
-			return []string{p.Program, "doctor", "--json"}, nil, ""
+		{name: PartVersions, budget: 15 * time.Second, needs: needsNothing, command: func(p *proof) ([]string, []string, absence) {
+			return []string{p.Program, "doctor", "--json"}, nil, absence{}
 		}},
 		own(PartGoldenFP32, 40), own(PartGoldenBF16, 50), own(PartAgainstCPU, 25),
 	}
@@ -75,8 +77,8 @@ func plan() []part {
 
 // own is a part that this program measures. It begins nothing more a while before it would be killed.
 func own(name string, seconds int) part {
-	return part{name: name, budget: time.Duration(seconds) * time.Second, command: func(p *proof) ([]string, []string, string) {
-		return p.measure(name, time.Duration(seconds)*time.Second*3/4), nil, ""
+	return part{name: name, budget: time.Duration(seconds) * time.Second, command: func(p *proof) ([]string, []string, absence) {
+		return p.measure(name, time.Duration(seconds)*time.Second*3/4), nil, absence{}
 	}}
 }
 
@@ -93,24 +95,24 @@ const leavesOut = 77
 
 const notEmulated = "not for the emulated device"
 
-func torch(p *proof) (argv, env []string, leftOut string) {
-	if p.Device != "cuda" {
-		return nil, nil, notEmulated
+func torch(p *proof) (argv, env []string, leftOut absence) {
+	if p.Device != experiment.DeviceCUDA {
+		return nil, nil, absence{notEmulated, true}
 	}
 	python, err := exec.LookPath(p.Python)
 	if err != nil {
-		return nil, nil, "there is no Python: " + err.Error()
+		return nil, nil, absence{"there is no Python: " + err.Error(), true}
 	}
 	script := filepath.Join(p.Beside, "sdpa.py")
 	if _, err := os.Stat(script); err != nil {
-		return nil, nil, "sdpa.py is not beside the program"
+		return nil, nil, absence{why: "sdpa.py is not beside the program"}
 	}
-	return []string{python, script}, nil, ""
+	return []string{python, script}, nil, absence{}
 }
 
-func kernelTests(p *proof) (argv, env []string, leftOut string) {
-	if p.Device != "cuda" {
-		return nil, nil, notEmulated + ": scripts/emu-matrix.sh runs them there"
+func kernelTests(p *proof) (argv, env []string, leftOut absence) {
+	if p.Device != experiment.DeviceCUDA {
+		return nil, nil, absence{notEmulated + ": scripts/emu-matrix.sh runs them there", true}
 	}
 	var found []string
 	for _, name := range []string{"ops_test", "attention_test"} {
@@ -119,22 +121,22 @@ func kernelTests(p *proof) (argv, env []string, leftOut string) {
 		}
 	}
 	if len(found) == 0 {
-		return nil, nil, "ops_test and attention_test are not beside the program (scripts/cuda.sh tests builds them)"
+		return nil, nil, absence{why: "ops_test and attention_test are not beside the program (in the project, scripts/cuda.sh tests builds them)"}
 	}
-	return append([]string{"/bin/sh", "-c", `for t; do "$t" || exit 1; done`, "tests"}, found...), nil, ""
+	return append([]string{"/bin/sh", "-c", `for t; do "$t" || exit 1; done`, "tests"}, found...), nil, absence{}
 }
 
 // sanitizer runs the small step under NVIDIA's compute-sanitizer.
-func sanitizer(tool string) func(*proof) ([]string, []string, string) {
-	return func(p *proof) ([]string, []string, string) {
-		if p.Device != "cuda" {
-			return nil, nil, notEmulated + ": scripts/emu-matrix.sh looks for the same there"
+func sanitizer(tool string) func(*proof) ([]string, []string, absence) {
+	return func(p *proof) ([]string, []string, absence) {
+		if p.Device != experiment.DeviceCUDA {
+			return nil, nil, absence{notEmulated + ": scripts/emu-matrix.sh looks for the same there", true}
 		}
 		path := findSanitizer(p.Python)
 		if path == "" {
-			return nil, nil, "compute-sanitizer is neither on PATH, nor under CUDA_HOME or /usr/local/cuda, nor among the wheels of " + p.Python
+			return nil, nil, absence{"compute-sanitizer is neither on PATH, nor under CUDA_HOME or /usr/local/cuda, nor among the wheels of " + p.Python, true}
 		}
-		return append([]string{path, "--tool", tool, "--error-exitcode", "9", "--print-limit", "20"}, p.measure(partSmallStep, time.Minute)...), nil, ""
+		return append([]string{path, "--tool", tool, "--error-exitcode", "9", "--print-limit", "20"}, p.measure(partSmallStep, time.Minute)...), nil, absence{}
 	}
 }
 
@@ -168,22 +170,24 @@ func there(path string) bool {
 // leastNCCL is the first version that lets ranks share a GPU.
 const leastNCCL = "2.30"
 
-func twoRanks(p *proof) (argv, env []string, leftOut string) {
+func twoRanks(p *proof) (argv, env []string, leftOut absence) {
 	argv = []string{p.Program, "run", "--device", p.Device, "--size", "tiny", "--variant", "cola",
 		"--scheme", "btp", "--tp", "2", "--steps", "5", "--warmup", "1", "--keep-last", "0", "--name", "two-ranks", "--json"}
 	if p.Tiny {
 		argv = append(argv, "--seq", "16", "--micro-batch", "1")
 	}
-	if p.Device != "cuda" {
-		return argv, nil, ""
+	if p.Device != experiment.DeviceCUDA {
+		return argv, nil, absence{}
 	}
 	switch has, lacks, ok := nccl(p.findings); {
+	case p.findings == nil:
+		return nil, nil, absence{why: "which NCCL there is is not known: " + PartVersions + " has no result"}
 	case has == "":
-		return nil, nil, cmp.Or(lacks, "there is no NCCL")
+		return nil, nil, absence{cmp.Or(lacks, "there is no NCCL"), true}
 	case !ok:
-		return nil, nil, fmt.Sprintf("NCCL is %s; from %s on ranks may share a GPU", has, leastNCCL)
+		return nil, nil, absence{fmt.Sprintf("NCCL is %s; from %s on ranks may share a GPU", has, leastNCCL), true}
 	}
-	return argv, []string{"NCCL_MULTI_RANK_GPU_ENABLE=1"}, ""
+	return argv, []string{"NCCL_MULTI_RANK_GPU_ENABLE=1"}, absence{}
 }
 
 // nccl is its version, or what it lacks, and whether it is new enough.

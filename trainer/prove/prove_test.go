@@ -67,7 +67,7 @@ func TestPartsThatFail(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	r, parts := read(t, o.Out)
-	if !r.Complete || len(r.Parts) != len(plan()) {
+	if r.Complete || len(r.Parts) != len(plan()) || r.Figures != Figures("cuda", false) || !parts[PartTorch].Optional || parts["step-1b-svd"].Optional {
 		t.Errorf("%+v", r)
 	}
 	for name, want := range map[string]struct {
@@ -91,13 +91,22 @@ func TestPartsThatFail(t *testing.T) {
 func TestNoTime(t *testing.T) {
 	o := faulty(t)
 	o.Limit = time.Nanosecond
-	if _, err := All(t.Context(), o); err != nil {
+	if _, err := All(t.Context(), o); !errors.Is(err, ErrTime) || !strings.Contains(err.Error(), PartAttention) {
 		t.Error(err)
 	}
-	for name, p := range second(read(t, o.Out)) {
-		if p.State != StateLeftOut || !strings.Contains(p.Reason, "no time is left") {
+	own := map[string]string{PartTorch: "no Python", PartKernels: "beside the program", PartMemcheck: "", PartRacecheck: "", PartTwoRanks: "NCCL"}
+	r, parts := read(t, o.Out)
+	for name, p := range parts {
+		want, lacks := own[name]
+		if !lacks {
+			want = "no time is left"
+		}
+		if p.State != StateLeftOut || !strings.Contains(p.Reason, want) {
 			t.Errorf("%s: %+v", name, p)
 		}
+	}
+	if r.Complete || r.Figures != figuresNone || parts[PartTwoRanks].Optional {
+		t.Errorf("%+v", r)
 	}
 }
 

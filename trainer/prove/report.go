@@ -5,12 +5,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"time"
 )
 
 // Schema of reports.
-const Schema = 2
+const Schema = 3
+
+// MostReport bounds the bytes of a report.
+const MostReport = 128 << 20
 
 // States of a part.
 const (
@@ -21,17 +25,19 @@ const (
 
 // Report is what All writes, whole again after every part.
 type Report struct {
-	Schema   int             `json:"schema"`
-	Device   string          `json:"device"`
-	Tiny     bool            `json:"tiny"`    // sizes that say nothing about speed
-	Figures  string          `json:"figures"` // what they mean
-	Begun    time.Time       `json:"begun"`
-	Seconds  float64         `json:"seconds"`
-	Limit    float64         `json:"limit_s"`
-	Complete bool            `json:"complete"` // false: broken off
-	Program  json.RawMessage `json:"program"`  // its version
-	Machine  Machine         `json:"machine"`
-	Parts    []Part          `json:"parts"`
+	Schema  int    `json:"schema"`
+	Device  string `json:"device"`
+	Tiny    bool   `json:"tiny"`    // sizes that say nothing about speed
+	Figures string `json:"figures"` // what they mean, or that nothing was measured
+	// EmulatedDevice: its times say nothing about a GPU.
+	EmulatedDevice bool            `json:"emulated_device,omitempty"`
+	Begun          time.Time       `json:"begun"`
+	Seconds        float64         `json:"seconds"`
+	Limit          float64         `json:"limit_s"`
+	Complete       bool            `json:"complete"` // every part is there, none failed, and those that are left out may be
+	Program        json.RawMessage `json:"program"`  // its version
+	Machine        Machine         `json:"machine"`
+	Parts          []Part          `json:"parts"`
 }
 
 // Machine is where it ran; the part "versions" says more.
@@ -42,13 +48,15 @@ type Machine struct {
 
 // Part is one part of a report.
 type Part struct {
-	Name    string          `json:"name"`
-	State   string          `json:"state"`
-	Reason  string          `json:"reason,omitempty"`
-	Seconds float64         `json:"seconds"`
-	Budget  float64         `json:"budget_s"`
-	Figures string          `json:"figures,omitempty"` // what those of Result mean
-	Result  json.RawMessage `json:"result,omitempty"`
+	Name    string  `json:"name"`
+	State   string  `json:"state"`
+	Reason  string  `json:"reason,omitempty"`
+	Seconds float64 `json:"seconds"`
+	Budget  float64 `json:"budget_s"`
+	// Optional: what it lacks no machine need have, or it is nothing for the device. A report is complete without it.
+	Optional bool            `json:"optional,omitempty"`
+	Figures  string          `json:"figures,omitempty"` // what those of Result mean
+	Result   json.RawMessage `json:"result,omitempty"`
 }
 
 // Tool is what another program printed.
@@ -87,15 +95,15 @@ type Torch struct {
 	Rows  []AttentionRow `json:"rows"`
 }
 
-// Parse reads a report and verifies that it is one: every field known, every part there once, each result of its part's shape and of
-// the report's device.
+// Parse reads a report and verifies that it is one: every field known, no part there twice, each result of its part's shape and of the
+// report's device, and what it says of itself as its parts do. Whether it proves anything says Sum.
 func Parse(data []byte) (Report, error) {
 	var r Report
 	if err := strict(data, &r); err != nil {
-		return r, fmt.Errorf("report: %w", err)
+		return r, err
 	}
 	if r.Schema != Schema {
-		return r, fmt.Errorf("report of schema %d; this program knows %d", r.Schema, Schema)
+		return r, fmt.Errorf("schema %d; this program knows %d", r.Schema, Schema)
 	}
 	var errs []error
 	if r.Device == "" || r.Begun.IsZero() || r.Limit <= 0 || len(r.Program) == 0 || r.Machine.Cores <= 0 {
@@ -106,7 +114,10 @@ func Parse(data []byte) (Report, error) {
 	for _, p := range r.Parts {
 		names = append(names, p.Name)
 		if err := p.check(); err != nil {
-			errs = append(errs, fmt.Errorf("part %s: %w", p.Name, err))
+			errs = append(errs, fmt.Errorf("part %.60q: %w", p.Name, err))
+		}
+		if p.Optional && !optional(p.Name, r.Device) {
+			errs = append(errs, fmt.Errorf("part %.60q: it is not optional on device %.40q", p.Name, r.Device))
 		}
 	}
 	for _, s := range plan() {
@@ -116,9 +127,12 @@ func Parse(data []byte) (Report, error) {
 				n++
 			}
 		}
-		if n > 1 || r.Complete && n == 0 {
+		if n > 1 {
 			errs = append(errs, fmt.Errorf("part %s is there %d times", s.name, n))
 		}
+	}
+	if want := r.Sum().Complete; r.Complete != want {
+		errs = append(errs, fmt.Errorf("complete is %v; by its parts it is %v", r.Complete, want))
 	}
 	return r, errors.Join(errs...)
 }
@@ -134,6 +148,8 @@ func (p Part) check() error {
 		return fmt.Errorf("%s for the reason %q", p.State, p.Reason)
 	case p.State == StateOK && len(p.Result) == 0, p.State == StateLeftOut && len(p.Result) > 0:
 		return fmt.Errorf("%s with %d bytes of result", p.State, len(p.Result))
+	case p.Optional && p.State != StateLeftOut:
+		return fmt.Errorf("%s, and optional", p.State)
 	case len(p.Result) == 0:
 		return nil
 	}
@@ -147,7 +163,7 @@ func strict(data []byte, v any) error {
 	if err := d.Decode(v); err != nil {
 		return err
 	}
-	if d.More() {
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("there is more behind it")
 	}
 	return nil
