@@ -12,6 +12,7 @@ import (
 
 	"boost-tui/experiment"
 	"boost-tui/profiler/compare"
+	"boost-tui/trainer/golden"
 )
 
 // A run on the emulated device says so wherever its times are shown, and no speed-up over or of it has a verdict.
@@ -49,7 +50,19 @@ func TestEmulatedDeviceIsMarkedEverywhere(t *testing.T) {
 	}
 	to := filepath.Join(t.TempDir(), "out")
 	p.want(exitOK, "export", one.ID, "--to", to)
-	for _, name := range []string{"steps.csv", "collectives.csv", "ranks.csv", "trace.json"} {
+	var list []runView
+	oneJSON(t, p.want(exitOK, "runs", "--json").stdout, &list)
+	for _, v := range list {
+		if emulated := v.Device == experiment.DeviceEmu; v.EmulatedDevice != emulated {
+			t.Errorf("runs --json: %+v", v)
+		}
+	}
+	var report golden.Report
+	oneJSON(t, p.want(exitOK, "verify", "--case", "cola_base", "--scheme", "btp", "--tp", "1", "--device", "emulated", "--norm", "online", "--grouping", "on", "--recompute", "none", "--json").stdout, &report)
+	if !report.EmulatedDevice {
+		t.Errorf("verify --json: %+v", report)
+	}
+	for _, name := range []string{"steps.csv", "collectives.csv", "ranks.csv", "gpus.csv", "trace.json"} {
 		data, err := os.ReadFile(filepath.Join(to, name))
 		if err != nil || !strings.Contains(string(data), "emulated_device") || !strings.Contains(string(data), "emulated") {
 			t.Errorf("%s does not name the device (%v)", name, err)

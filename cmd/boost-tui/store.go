@@ -121,22 +121,26 @@ func (a *app) completeOneRun(cmd *cobra.Command, given []string, prefix string) 
 
 // runView is a run in the JSON of `runs` and `show`.
 type runView struct {
-	ID      string           `json:"id"`
-	Name    string           `json:"name,omitempty"`
-	State   string           `json:"state"`
-	Cause   string           `json:"cause,omitempty"`
-	Size    string           `json:"size,omitempty"`
-	Variant string           `json:"variant,omitempty"`
-	Scheme  string           `json:"scheme,omitempty"`
-	TP      int              `json:"tp,omitempty"`
-	PP      int              `json:"pp,omitempty"` // this and those below where they are more than one
-	DP      int              `json:"dp,omitempty"`
-	Zero    int              `json:"zero,omitempty"`
-	SP      bool             `json:"sp,omitempty"`
-	Device  string           `json:"device,omitempty"` // that it computes on
-	Step    *int64           `json:"step,omitempty"`   // last step that the rollup knows
-	Steps   int              `json:"steps,omitempty"`  // of the schedule
-	Loss    *float64         `json:"loss,omitempty"`   // at that step
+	ID      string `json:"id"`
+	Name    string `json:"name,omitempty"`
+	State   string `json:"state"`
+	Cause   string `json:"cause,omitempty"`
+	Size    string `json:"size,omitempty"`
+	Variant string `json:"variant,omitempty"`
+	Scheme  string `json:"scheme,omitempty"`
+	TP      int    `json:"tp,omitempty"`
+	PP      int    `json:"pp,omitempty"` // this and those below where they are more than one
+	DP      int    `json:"dp,omitempty"`
+	Zero    int    `json:"zero,omitempty"`
+	SP      bool   `json:"sp,omitempty"`
+	Device  string `json:"device,omitempty"` // that it computes on
+	// EmulatedLink and EmulatedDevice: its times are those of the link, or of the device, and not this machine's.
+	EmulatedLink   string `json:"emulated_link,omitempty"`
+	EmulatedDevice bool   `json:"emulated_device,omitempty"`
+
+	Step    *int64           `json:"step,omitempty"`  // last step that the rollup knows
+	Steps   int              `json:"steps,omitempty"` // of the schedule
+	Loss    *float64         `json:"loss,omitempty"`  // at that step
 	Created time.Time        `json:"created"`
 	Ended   *time.Time       `json:"ended,omitempty"`
 	Took    *float64         `json:"took_s,omitempty"` // of one that is over
@@ -161,7 +165,7 @@ func viewOf(in runner.Info) runView {
 	e := in.Run.Experiment
 	v := runView{
 		ID: in.ID, Name: in.Run.Name, State: string(in.State), Cause: in.Cause, Size: e.Model.Size, Variant: string(e.Model.Variant),
-		Scheme: string(e.Parallel.Scheme), TP: e.Parallel.TP, Device: e.Step.Device, Steps: e.Train.Steps, Created: in.Run.Created,
+		Scheme: string(e.Parallel.Scheme), TP: e.Parallel.TP, Device: e.Step.Device, EmulatedLink: e.Parallel.Link, EmulatedDevice: e.Step.Device == experiment.DeviceEmu, Steps: e.Train.Steps, Created: in.Run.Created,
 		Tags: append([]string{}, in.Tags...), Note: in.Note, Sweep: in.Run.Sweep, Dir: in.Dir, Archived: in.Archived, Restart: in.Run.Restart,
 	}
 	v.shared(e.Parallel)

@@ -217,6 +217,42 @@ func TestTraceMarksALink(t *testing.T) {
 	}
 }
 
+// TestTablesNameAnEmulatedDevice: every table has the mark in a column, and none calls the device a processor or a card.
+func TestTablesNameAnEmulatedDevice(t *testing.T) {
+	root := t.TempDir()
+	dir := aRun(t, root, "a", "btp")
+	path := filepath.Join(dir, "run.json")
+	text, err := os.ReadFile(path)
+	ok(t, err)
+	ok(t, os.WriteFile(path, []byte(strings.Replace(string(text), `"tp":2`, `"tp":2,"device":"emulated"`, 1)), 0o644))
+	to := filepath.Join(root, "out")
+	_, err = Export(t.Context(), []string{dir}, to, false)
+	ok(t, err)
+	tables, err := filepath.Glob(filepath.Join(to, "*.csv"))
+	ok(t, err)
+	if len(tables) != 5 {
+		t.Errorf("tables: %v", tables)
+	}
+	for _, path := range tables {
+		rows := readCSV(t, path)
+		if !slices.Contains(rows[0], "emulated_link") || !slices.Contains(rows[0], "emulated_device") {
+			t.Errorf("%s has no column for it: %v", path, rows[0])
+			continue
+		}
+		for i := 1; i < len(rows); i++ {
+			if got := cells(rows, i, "emulated_device"); got != "emulated" {
+				t.Errorf("%s, row %d: %q", path, i, got)
+			}
+		}
+	}
+	if got := cells(readCSV(t, filepath.Join(to, GPUsCSV)), 1, "device"); got != "emulated" {
+		t.Errorf("device of %s: %q", GPUsCSV, got)
+	}
+	if got := cells(readCSV(t, filepath.Join(to, RanksCSV)), 1, "gpu"); got != "emulated" {
+		t.Errorf("gpu of %s: %q", RanksCSV, got)
+	}
+}
+
 func TestExportRefusesToOverwrite(t *testing.T) {
 	root := t.TempDir()
 	dirs := []string{aRun(t, root, "a", "btp")}

@@ -1,19 +1,21 @@
 package export
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"math"
 	"strconv"
 
+	"boost-tui/experiment"
 	"boost-tui/profiler/record"
 )
 
 const gpusHead = "run,ts_s,host,rank,device,util_pct,mem_util_pct,mem_used_b,power_w,sm_mhz,mem_mhz,temp_c,reasons,nvlink_tx_b,nvlink_rx_b," +
-	"pcie_tx_b,pcie_rx_b,ecc_uncorrected"
+	"pcie_tx_b,pcie_rx_b,ecc_uncorrected,emulated_link,emulated_device"
 
-// cpuDevice is the device of a rank that computes on CPUs.
-const cpuDevice = "cpu"
+// processor is what a rank is called in the column of devices whose processor is looked at: the device that it emulates, where it does.
+func (r *run) processor() string { return cmp.Or(r.emulatedDevice(), experiment.DeviceCPU) }
 
 // eachHealth yields the health lines of a run's hosts.
 func eachHealth(ctx context.Context, r *run, yield func(host string, l *record.HealthLine) error) error {
@@ -46,11 +48,12 @@ func writeGPUs(ctx context.Context, w io.Writer, runs []*run) error {
 				if cores > 0 {
 					util = l.CPUPercent / cores
 				}
-				t.text(r.ID).seconds(l.TSNanos).text(host).known(l.Rank).text(cpuDevice).float(util).text("").known(l.RSSBytes)
+				t.text(r.ID).seconds(l.TSNanos).text(host).known(l.Rank).text(r.processor()).float(util).text("").known(l.RSSBytes)
 				t.text("", "", "", "", "", "", "", "", "", "")
 			default:
 				return nil
 			}
+			t.text(r.Plan.Link, r.emulatedDevice())
 			return t.end()
 		})
 		if err != nil {
@@ -77,7 +80,7 @@ func devices(ctx context.Context, r *run) (map[int]*device, error) {
 		}
 		d := out[int(l.Rank)]
 		if d == nil {
-			d = &device{host: host, name: cpuDevice, reasons: record.Unknown}
+			d = &device{host: host, name: r.processor(), reasons: record.Unknown}
 			out[int(l.Rank)] = d
 		}
 		if l.Kind != record.KindGPU {

@@ -32,6 +32,7 @@ func (c Case) run(ctx context.Context, o Options, w way, r *Report, leaders []ou
 		devices = append(devices, d)
 	}
 	r.Device = devices[0].Info().Backend
+	r.EmulatedDevice = r.Device == experiment.DeviceEmu
 	ids, err := identities(m, devices[0])
 	if err != nil {
 		return nil, err

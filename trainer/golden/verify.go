@@ -42,6 +42,7 @@ type Options struct {
 type Report struct {
 	Case                string            `json:"case"`
 	Device              string            `json:"device"`
+	EmulatedDevice      bool              `json:"emulated_device,omitempty"` // Device is the emulated one
 	DType               string            `json:"dtype"`
 	Scheme              experiment.Scheme `json:"scheme"`
 	TP                  int               `json:"tp"`
