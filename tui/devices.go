@@ -24,7 +24,7 @@ func (c deviceCheck) remembered(now func() time.Time) deviceCheck {
 		ranks  int
 	}
 	type answer struct {
-		mu     sync.Mutex // held while somebody asks: others wait for the answer
+		turn   chan struct{} // taken while somebody asks: others wait for the answer
 		at     time.Time
 		device string
 		err    error
@@ -35,12 +35,20 @@ func (c deviceCheck) remembered(now func() time.Time) deviceCheck {
 		mu.Lock()
 		a := answers[question{device, ranks}]
 		if a == nil {
-			a = &answer{}
+			a = &answer{turn: make(chan struct{}, 1)}
 			answers[question{device, ranks}] = a
 		}
 		mu.Unlock()
-		a.mu.Lock()
-		defer a.mu.Unlock()
+		select {
+		case a.turn <- struct{}{}:
+		default:
+			select {
+			case a.turn <- struct{}{}:
+			case <-ctx.Done():
+				return "", context.Cause(ctx)
+			}
+		}
+		defer func() { <-a.turn }()
 		if a.at.IsZero() || now().Sub(a.at) > deviceAge {
 			device, err := c(ctx, device, ranks)
 			if ctx.Err() != nil {

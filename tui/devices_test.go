@@ -77,3 +77,31 @@ func TestSweepOfTheScreenAsksForDevices(t *testing.T) {
 		t.Errorf("it goes on without a device: %v", err)
 	}
 }
+
+// Whoever waits for the answer that somebody else asks for waits no longer than its own time.
+func TestWaitingForAnAnswerEnds(t *testing.T) {
+	asked, answer := make(chan struct{}), make(chan struct{})
+	check := tui.Remembered(func(context.Context, string, int) (string, error) {
+		close(asked)
+		<-answer
+		return "cpu", nil
+	}, time.Now)
+	first := make(chan string, 1)
+	go func() {
+		device, _ := check(context.Background(), "auto", 1)
+		first <- device
+	}()
+	<-asked
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if device, err := check(ctx, "auto", 1); !errors.Is(err, context.Canceled) || device != "" {
+		t.Errorf("%q, %v", device, err)
+	}
+	close(answer)
+	if device := <-first; device != "cpu" {
+		t.Errorf("%q", device)
+	}
+	if device, err := check(t.Context(), "auto", 1); err != nil || device != "cpu" {
+		t.Errorf("it was not remembered: %q, %v", device, err)
+	}
+}

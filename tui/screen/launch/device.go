@@ -17,8 +17,8 @@ const ruleDevice = "the device is here"
 // emulatedNote is what must be known of the emulated device before its times are read.
 const emulatedNote = "slow: the processor runs the CUDA kernels; its times say nothing about a GPU"
 
-// deviceDeadline bounds the looks at devices.
-const deviceDeadline = time.Minute
+// deviceDeadline bounds the looks at devices, beyond what a look allows the libraries that it tries.
+const deviceDeadline = 5 * time.Minute
 
 // settledDevices are the devices that something has to be there for.
 var settledDevices = []string{experiment.DeviceAuto, experiment.DeviceCUDA, experiment.DeviceEmu}
@@ -38,35 +38,38 @@ type devices struct{ known map[question]answer }
 // devicesKnown answers for a number of ranks.
 type devicesKnown struct{ known map[question]answer }
 
-// readDevices asks for the devices of as many ranks as the draft has; nil: they are elsewhere, or nobody can be asked. The answers
-// are remembered by whoever gives them.
+// readDevices asks for the devices of as many ranks as the draft has, each by itself, for one may take its time; nil: they are
+// elsewhere, or nobody can be asked. The answers are remembered by whoever gives them.
 func (m *Model) readDevices() tea.Cmd {
 	look := m.lookAtDevices()
 	if look == nil {
 		return nil
 	}
-	return func() tea.Msg { return look() }
+	cmds := make([]tea.Cmd, len(settledDevices))
+	for i, d := range settledDevices {
+		cmds[i] = func() tea.Msg { return look(d, deviceDeadline) }
+	}
+	return tea.Batch(cmds...)
 }
 
-// lookAtDevices is the look of readDevices, for a Cmd.
-func (m *Model) lookAtDevices() func() devicesKnown {
+// lookAtDevices is a look at one device, for a Cmd. It knows nothing when the time is over.
+func (m *Model) lookAtDevices() func(device string, patience time.Duration) devicesKnown {
 	check, ranks := m.env.CheckDevice, m.draft.resolved.World()
 	if check == nil || !isLocal(m.draft.resolved.Where) || ranks < 1 || len(m.draft.obstaclesBut(ruleDevice)) > 0 {
 		return nil
 	}
-	return func() devicesKnown {
-		ctx, cancel := context.WithTimeout(context.Background(), deviceDeadline)
+	return func(d string, patience time.Duration) devicesKnown {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
-		out := devicesKnown{map[question]answer{}}
-		for _, d := range settledDevices {
-			device, err := check(ctx, d, ranks)
-			a := answer{device: device}
-			if err != nil {
-				a.lacks = lacks(d, err)
-			}
-			out.known[question{d, ranks}] = a
+		device, err := check(ctx, d, ranks)
+		if ctx.Err() != nil {
+			return devicesKnown{}
 		}
-		return out
+		a := answer{device: device}
+		if err != nil {
+			a.lacks = lacks(d, err)
+		}
+		return devicesKnown{map[question]answer{{d, ranks}: a}}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"boost-tui/experiment"
 	"boost-tui/runner"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -36,14 +37,17 @@ func (m *Model) fresh(then func(*Model) tea.Cmd) tea.Cmd {
 		return then(m)
 	}
 	m.asking = true
-	store, look := m.env.Store, m.lookAtDevices()
+	store, look, device := m.env.Store, m.lookAtDevices(), m.draft.set.Step.Device
+	if isOpen(m.draft.set) {
+		device = experiment.DeviceAuto
+	}
 	if !m.waits() {
 		look = nil
 	}
 	return func() tea.Msg {
 		var devices devicesKnown
 		if look != nil {
-			devices = look()
+			devices = look(device, freshDeadline)
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), freshDeadline)
 		defer cancel()
