@@ -232,3 +232,26 @@ func TestCUDAScriptOfBundle(t *testing.T) {
 		t.Error("it makes a folder build")
 	}
 }
+
+// The bundle holds what messages on the machine with the GPU advise to run.
+func TestBundle(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	fake := "#!/bin/sh\nmkdir -p build/cuda-tests\nfor f in libboost_cuda.so cuda-tests/ops_test cuda-tests/attention_test; do : >build/$f; done\n"
+	text, err := os.ReadFile("../../scripts/gpu.sh")
+	err = errors.Join(err, os.Mkdir(at("scripts"), 0o700), os.WriteFile(at("scripts/gpu.sh"), text, 0o700), os.WriteFile(at("scripts/sdpa.py"), nil, 0o600),
+		os.WriteFile(at("scripts/cuda.sh"), []byte(fake), 0o700), os.WriteFile(at("go"), []byte("#!/bin/sh\n: >\"$3\"\n"), 0o700))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("bash", at("scripts/gpu.sh"), "bundle", "to")
+	cmd.Env = append(os.Environ(), "GO="+at("go"))
+	if said, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, said)
+	}
+	for _, name := range []string{"boost-tui", "libboost_cuda.so", "ops_test", "attention_test", "gpu.sh", "sdpa.py", "scripts/cuda.sh"} {
+		if _, err := os.Stat(at("to/" + name)); err != nil {
+			t.Error(err)
+		}
+	}
+}
