@@ -187,7 +187,7 @@ esac
 	for env, want := range map[string]string{
 		"CUDA_ARCHS=80 xx": `CUDA_ARCHS is "80 xx": xx is none`, "CUDA_ARCHS=80,90": "80,90 is none", "CUDA_ARCHS=sm_80": "sm_80 is none", "CUDA_ARCHS=8.0": "8.0 is none",
 		"CUDA_ARCHS= ": "it names none", "CUDA_ARCHS=75": "75 is too old", "CUDA_ARCHS=80 90 80": "80 stands there twice",
-		"CUDA_ARCHS=80 99":        "nvcc 13.0.88 does not know 99, but 75 80 90",
+		"CUDA_ARCHS=80 99":        "nvcc 13.0.88 does not know 99, but 80 90",
 		"CUDA_WHEELS=/nonexist":   "CUDA_WHEELS is /nonexist, and there is no such folder",
 		"CUDA_WHEELS=" + nvcc:     "CUDA_WHEELS is " + nvcc + ", and there is no such folder",
 		"CUDA_ARCHS=":             "",
