@@ -128,7 +128,7 @@ toolkit() {
 	[[ $release =~ ^[0-9]+(\.[0-9]+)*$ ]] || cannot "$nvcc does not say its version, but: $(last "$says")"
 	[ "${release%%.*}" -ge 12 ] || cannot "$nvcc is of CUDA $release; 12.0 or newer is needed"
 	local knows a # no toolkit knows every generation; one that does not list those that it does is not asked
-	knows=$("$nvcc" --list-gpu-code 2>/dev/null | sed -n 's/^sm_//p' | tr '\n' ' ') || knows=
+	knows=$("$nvcc" --list-gpu-code 2>/dev/null | sed -n 's/^sm_\([89][0-9]\|[0-9][0-9][0-9]\)$/\1/p' | tr '\n' ' ') || knows=
 	for a in "${archs[@]}"; do
 		[[ -z $knows || " $knows" == *" ${a//[af]/} "* ]] || unknown "nvcc $release does not know $a, but ${knows% }"
 	done

@@ -57,7 +57,7 @@ func (a *app) checkReport(path string) error {
 	return nil
 }
 
-const mostReason = 1000 // runes
+const mostReason = 400 // runes of a reason that are shown; the report has all
 
 // printCheck says it in words.
 func (a *app) printCheck(c reportCheck) error {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,21 +18,23 @@ func emulatedReport() prove.Report {
 	r := prove.Report{Schema: prove.Schema, Device: "emulated", EmulatedDevice: true, Figures: prove.Figures("emulated", false), Begun: time.Unix(1, 0),
 		Limit: 1, Program: json.RawMessage(`{}`), Machine: prove.Machine{Cores: 1}, Complete: true}
 	for _, name := range prove.Parts() {
-		p := prove.Part{Name: name, State: prove.StateOK, Figures: r.Figures, Result: json.RawMessage(`{"card": "emulated device"}`)}
+		p := prove.Part{Name: name, State: prove.StateOK, Figures: r.Figures}
+		if strings.HasPrefix(name, "rank-") {
+			p.Figures += "; one rank alone, whose messages move nothing"
+		}
+		mark := fmt.Sprintf(`"emulated_device": true, "figures": %q`, p.Figures)
+		p.Result = json.RawMessage(`{"card": "emulated device", ` + mark + `}`)
 		switch name {
 		case prove.PartVersions:
 			p.Figures, p.Result = "nothing was measured: it says what there is", json.RawMessage(`{}`)
 		case prove.PartGoldenFP32:
-			p.Result = json.RawMessage(`{"reports": [{"device": "emulated", "dtype": "fp32"}]}`)
+			p.Result = json.RawMessage(`{"reports": [{"device": "emulated", "dtype": "fp32"}], ` + mark + `}`)
 		case prove.PartGoldenBF16:
-			p.Result = json.RawMessage(`{"reports": [{"device": "emulated", "dtype": "bf16"}]}`)
+			p.Result = json.RawMessage(`{"reports": [{"device": "emulated", "dtype": "bf16"}], ` + mark + `}`)
 		case prove.PartTwoRanks:
 			p.Result = json.RawMessage(`{"device": "emulated"}`)
 		case prove.PartTorch, prove.PartKernels, prove.PartMemcheck, prove.PartRacecheck:
 			p = prove.Part{Name: name, State: prove.StateLeftOut, Reason: "not for \x1b[31m this", Optional: true}
-		}
-		if strings.HasPrefix(name, "rank-") {
-			p.Figures += "; one rank alone, whose messages move nothing"
 		}
 		r.Parts = append(r.Parts, p)
 	}

@@ -187,7 +187,7 @@ esac
 	for env, want := range map[string]string{
 		"CUDA_ARCHS=80 xx": `CUDA_ARCHS is "80 xx": xx is none`, "CUDA_ARCHS=80,90": "80,90 is none", "CUDA_ARCHS=sm_80": "sm_80 is none", "CUDA_ARCHS=8.0": "8.0 is none",
 		"CUDA_ARCHS= ": "it names none", "CUDA_ARCHS=75": "75 is too old", "CUDA_ARCHS=80 90 80": "80 stands there twice",
-		"CUDA_ARCHS=80 99":        "nvcc 13.0.88 does not know 99, but 75 80 90",
+		"CUDA_ARCHS=80 99":        "nvcc 13.0.88 does not know 99, but 80 90",
 		"CUDA_WHEELS=/nonexist":   "CUDA_WHEELS is /nonexist, and there is no such folder",
 		"CUDA_WHEELS=" + nvcc:     "CUDA_WHEELS is " + nvcc + ", and there is no such folder",
 		"CUDA_ARCHS=":             "",
@@ -230,5 +230,28 @@ func TestCUDAScriptOfBundle(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(dir, "build")); err == nil {
 		t.Error("it makes a folder build")
+	}
+}
+
+// The bundle holds what messages on the machine with the GPU advise to run.
+func TestBundle(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	fake := "#!/bin/sh\nmkdir -p build/cuda-tests\nfor f in libboost_cuda.so cuda-tests/ops_test cuda-tests/attention_test; do : >build/$f; done\n"
+	text, err := os.ReadFile("../../scripts/gpu.sh")
+	err = errors.Join(err, os.Mkdir(at("scripts"), 0o700), os.WriteFile(at("scripts/gpu.sh"), text, 0o700), os.WriteFile(at("scripts/sdpa.py"), nil, 0o600),
+		os.WriteFile(at("scripts/cuda.sh"), []byte(fake), 0o700), os.WriteFile(at("go"), []byte("#!/bin/sh\n: >\"$3\"\n"), 0o700))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("bash", at("scripts/gpu.sh"), "bundle", "to")
+	cmd.Env = append(os.Environ(), "GO="+at("go"))
+	if said, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, said)
+	}
+	for _, name := range []string{"boost-tui", "libboost_cuda.so", "ops_test", "attention_test", "gpu.sh", "sdpa.py", "scripts/cuda.sh"} {
+		if _, err := os.Stat(at("to/" + name)); err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 // bench is a part at work.
 type bench struct {
 	Options
+	part  string
 	until time.Time // when nothing more is begun; zero: never
 }
 
@@ -143,6 +144,21 @@ func (l *lab) round(ctx context.Context, n int, ops []kernels.Op) (float64, erro
 	to, err := l.dev.EventTime(l.end)
 	return float64(to.AtNanos-from.AtNanos) / 1e9 / float64(n), err
 }
+
+// errNoTime says that a part has nothing to show.
+var errNoTime = errors.New("its time was over before the first figure")
+
+// some is an error where there is no row.
+func some[T any](rows []T) error {
+	if len(rows) == 0 {
+		return errNoTime
+	}
+	return nil
+}
+
+func (a Attention) held() error { return some(a.Rows) }
+func (e Elements) held() error  { return some(e.Rows) }
+func (p Products) held() error  { return some(p.Rows) }
 
 // tera is work per second in 10¹²; 0 where no time was measured.
 func tera(work int64, seconds float64) float64 {

@@ -58,7 +58,7 @@ func Measure(ctx context.Context, part string, o Options) (any, error) {
 	if !ok {
 		return nil, fmt.Errorf("part %q is unknown; there are %v", part, Names())
 	}
-	b := &bench{Options: o}
+	b := &bench{Options: o, part: part}
 	if o.Budget > 0 {
 		b.until = time.Now().Add(o.Budget)
 	}

@@ -76,6 +76,7 @@ func (r Report) sameDevice() error {
 // of says whether a result is of a device. card is the card that results before this one were of.
 func (p Part) of(device string, card *string) error {
 	var said struct {
+		Mark
 		Device  string `json:"device"` // of a run
 		Card    string `json:"card"`
 		Reports []struct {
@@ -90,6 +91,15 @@ func (p Part) of(device string, card *string) error {
 		want := map[string]kernels.DType{PartGoldenFP32: kernels.F32, PartGoldenBF16: kernels.BF16}[p.Name]
 		if one.Device != device || one.DType != want.String() {
 			return fmt.Errorf("a check of device %.40q in %.40q", one.Device, one.DType)
+		}
+	}
+	if marked(p.Name) {
+		want := p.Figures
+		if !p.measured() {
+			want = figuresNone
+		}
+		if err := said.of(device, want); err != nil {
+			return err
 		}
 	}
 	switch {

@@ -2,10 +2,20 @@ package prove
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 )
+
+// withMark is a result of a part with its mark, where it bears one.
+func withMark(part, device, result string) json.RawMessage {
+	if marked(part) {
+		result = strings.Replace(result, "{", fmt.Sprintf(`{"figures": %q, "emulated_device": %v, `, figures(part, device, false), device == "emulated"), 1)
+	}
+	return json.RawMessage(result)
+}
 
 // sound is a report whose parts are of one device.
 func sound(device, card string) Report {
@@ -19,7 +29,7 @@ func sound(device, card string) Report {
 		"step-1b-full": `{"card": "` + card + `"}`, "rank-7b-btp-tp4": `{"card": "` + card + `"}`,
 		PartTwoRanks: `{"device": "` + device + `"}`, PartKernels: `{"program": "sh", "output": "device none"}`,
 	} {
-		p := Part{Name: name, State: StateOK, Result: json.RawMessage(result)}
+		p := Part{Name: name, State: StateOK, Result: withMark(name, device, result)}
 		p.Figures = p.meaning(device, false)
 		r.Parts = append(r.Parts, p)
 	}
@@ -55,7 +65,7 @@ func TestReportOfOneDevice(t *testing.T) {
 		} {
 			err := parse(sound(device, card), func(p *Part) {
 				if p.Name == name {
-					p.Result = json.RawMessage(result)
+					p.Result = withMark(name, device, result)
 				}
 			})
 			if err == nil {
@@ -65,6 +75,14 @@ func TestReportOfOneDevice(t *testing.T) {
 		for name, change := range map[string]func(*Report){
 			"another device": func(r *Report) { r.Device = other }, "no GPU's": func(r *Report) { r.Device = "cpu" },
 			"another size": func(r *Report) { r.Tiny = true }, "other figures": func(r *Report) { r.Figures = "fast" },
+			"a result without its mark": func(r *Report) {
+				p := &r.Parts[slices.IndexFunc(r.Parts, func(p Part) bool { return p.Name == PartElements })]
+				p.Result = json.RawMessage(`{"card": "` + card + `", "rows": []}`)
+			},
+			"a result with another's": func(r *Report) {
+				p := &r.Parts[slices.IndexFunc(r.Parts, func(p Part) bool { return p.Name == PartElements })]
+				p.Result = withMark(PartElements, other, `{"card": "`+card+`", "rows": []}`)
+			},
 			"no figures": func(r *Report) { r.Figures = figuresNoGPU }, "another mark": func(r *Report) { r.EmulatedDevice = !r.EmulatedDevice },
 			"complete": func(r *Report) { r.Complete = true }, "an optional part": func(r *Report) { r.Parts[0].Optional = true },
 			"a part's figures": func(r *Report) { r.Parts[0].Figures = "" },

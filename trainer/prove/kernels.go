@@ -12,6 +12,7 @@ import (
 // Attention is how fast causal attention is in bf16. FLOPs as of METHOD.md §3.9: scores above the diagonal do not count, those that the
 // backward makes anew neither.
 type Attention struct {
+	Mark
 	Card    string         `json:"card"`
 	Rows    []AttentionRow `json:"rows"`
 	LeftOut []string       `json:"left_out,omitempty"`
@@ -35,7 +36,7 @@ func (b *bench) attention(ctx context.Context) (out Attention, err error) {
 		return out, err
 	}
 	defer func() { err = errors.Join(err, l.dev.Close()) }()
-	out.Card = l.dev.Info().Name
+	out.Mark, out.Card = b.mark(), l.dev.Info().Name
 	for _, s := range [][2]int{{32, 64}, {32, 128}, {8, 96}} {
 		r := AttentionRow{Seq: b.pick(4096, 64), Heads: b.pick(s[0], 1), HeadDim: s[1]}
 		if b.late() {
@@ -82,6 +83,7 @@ func (l *lab) attention(ctx context.Context, r *AttentionRow) (err error) {
 
 // Elements is how fast what moves memory is, beside a copy.
 type Elements struct {
+	Mark
 	Card    string       `json:"card"`
 	CopyGBs float64      `json:"copy_gb_s"` // read and written
 	Rows    []ElementRow `json:"rows"`
@@ -105,7 +107,7 @@ func (b *bench) elements(ctx context.Context) (out Elements, err error) {
 		return out, err
 	}
 	defer func() { err = errors.Join(err, l.dev.Close()) }()
-	out.Card = l.dev.Info().Name
+	out.Mark, out.Card = b.mark(), l.dev.Info().Name
 	n := b.pick(1<<28, 1<<10)
 	x, err := l.random(1, n, kernels.BF16)
 	if err != nil {

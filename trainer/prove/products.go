@@ -15,6 +15,7 @@ import (
 
 // Products is how fast the products of training steps are, beside the best that the library has.
 type Products struct {
+	Mark
 	Card string    `json:"card"`
 	Rows []Product `json:"rows"`
 	// Share is the time that the best algorithms take of ours, over all products of the steps as often as they happen there.
@@ -110,7 +111,7 @@ func (b *bench) products(ctx context.Context) (out Products, err error) {
 		return out, err
 	}
 	defer func() { err = errors.Join(err, l.dev.Close()) }()
-	out.Card = l.dev.Info().Name
+	out.Mark, out.Card = b.mark(), l.dev.Info().Name
 	var ours, best float64
 	for _, v := range []experiment.Variant{experiment.Full, experiment.CoLA} {
 		e, err := b.experiment(stepPart{variant: v, dtype: experiment.BF16})

@@ -24,14 +24,14 @@ func faulty(t *testing.T) AllOptions {
 	const body = `#!/bin/sh
 case "$*" in
 *doctor*) echo '{"cuda": {"findings": [{"what": "NCCL", "value": "2.27.3, /lib"}]}}';;
-*golden-fp32*) echo '{"checks": 2, "held": 1, "reports": [{"device": "cuda", "dtype": "fp32"}]}'; echo '1 of 2 checks do not hold' >&2; exit 1;;
+*golden-fp32*) echo '{"figures": "measured on a GPU", "checks": 2, "held": 1, "reports": [{"device": "cuda", "dtype": "fp32"}]}'; echo '1 of 2 checks do not hold' >&2; exit 1;;
 *golden-bf16*) echo '{"checks": 2, "heard": 1}';;
 *against-cpu*) kill -SEGV $$;;
 *products*) echo 'no JSON';;
 *elements*) echo 'out of device memory' >&2; exit 1;;
-*attention*) echo '{"card": "A GPU", "rows": []}';;
+*attention*) echo '{"figures": "measured on a GPU", "card": "A GPU", "rows": []}';;
 *cola-recompute*) : >"$0.under-way"; exec sleep 60;;
-*) echo '{"experiment": "x", "card": "A GPU", "dtype": "bf16", "tokens": 1, "steps": 1, "step_s": 1, "model_flops": 1, "tflops": 1, "peak_source": "none", "peak_memory": 1, "loss": 1, "breakdown": {}, "operations": [], "watching": 0, "sampled": 0, "messages_replaced": false}';;
+*) echo '{"figures": "measured on a GPU", "experiment": "x", "card": "A GPU", "dtype": "bf16", "tokens": 1, "steps": 1, "step_s": 1, "model_flops": 1, "tflops": 1, "peak_source": "none", "peak_memory": 1, "loss": 1, "breakdown": {}, "operations": [], "watching": 0, "sampled": 0, "messages_replaced": false}';;
 esac
 `
 	if err := os.WriteFile(program, []byte(body), 0o700); err != nil {

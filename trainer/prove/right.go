@@ -13,6 +13,7 @@ import (
 
 // Golden is what the reference cases say at tp 1.
 type Golden struct {
+	Mark
 	Checks  int             `json:"checks"`
 	Held    int             `json:"held"`
 	Reports []golden.Report `json:"reports"`
@@ -21,6 +22,9 @@ type Golden struct {
 
 // held is an error where a check did not hold.
 func (g Golden) held() error {
+	if g.Checks == 0 {
+		return errNoTime
+	}
 	if g.Held == g.Checks {
 		return nil
 	}
@@ -33,6 +37,11 @@ func (b *bench) golden(ctx context.Context, t kernels.DType) (out Golden, err er
 	if err != nil {
 		return out, err
 	}
+	defer func() {
+		if out.Mark = b.mark(); len(out.Reports) == 0 {
+			out.Figures = figuresNone
+		}
+	}()
 	online, grouped := false, true
 	usual := golden.Options{TP: 1, DType: t, Open: b.Open(b.Device), SyncNorm: &online, Grouped: &grouped, Recompute: []string{experiment.RecomputeNone}}
 	every := golden.Options{TP: 1, DType: t, Open: usual.Open}
@@ -76,6 +85,7 @@ func (b *bench) verify(ctx context.Context, c golden.Case, o golden.Options, way
 
 // Against are trainings beside the same ones on the processor: weights, tokens and learning rates are the same.
 type Against struct {
+	Mark
 	Card  string      `json:"card"`
 	Steps int         `json:"steps"`
 	Runs  []RunBeside `json:"runs"`
@@ -119,7 +129,7 @@ const besideWidth = 128
 
 // againstCPU trains the tiny model for some steps: with its own heads of 32 in both types, and with heads of 64 and 128 in bf16.
 func (b *bench) againstCPU(ctx context.Context) (out Against, err error) {
-	out.Steps = b.pick(20, 3)
+	out.Mark, out.Steps = b.mark(), b.pick(20, 3)
 	for _, head := range []int{32, 64, 128} {
 		_, cpu, norms, err := b.losses(ctx, experiment.DeviceCPU, experiment.FP32, head, out.Steps)
 		if err != nil {
@@ -181,11 +191,13 @@ func (b *bench) losses(ctx context.Context, device, dtype string, head, steps in
 
 // SmallStep is what compute-sanitizer looks at.
 type SmallStep struct {
+	Mark
 	Loss []float64 `json:"loss"`
 }
 
 // smallStep makes two steps of a model that has every kind of operation of CoLA, and attention on tensor cores.
 func (b *bench) smallStep(ctx context.Context) (out SmallStep, err error) {
+	out.Mark = b.mark()
 	small := *b
 	small.Tiny = true
 	_, out.Loss, _, err = small.losses(ctx, b.Device, experiment.BF16, 64, 2)

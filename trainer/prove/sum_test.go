@@ -3,6 +3,8 @@ package prove
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -23,7 +25,7 @@ func whole() Report {
 		case optional(name, r.Device):
 			p = Part{Name: name, State: StateLeftOut, Reason: "not here", Optional: true}
 		default:
-			p = Part{Name: name, State: StateOK, Result: json.RawMessage(`{"card": "NVIDIA A100"}`)}
+			p = Part{Name: name, State: StateOK, Result: withMark(name, r.Device, `{"card": "NVIDIA A100"}`)}
 			p.Figures = p.meaning(r.Device, false)
 		}
 		r.Parts = append(r.Parts, p)
@@ -115,6 +117,31 @@ func TestNothingMeasured(t *testing.T) {
 			if err != nil || r.Figures != want || r.Complete || strings.Contains(string(text), Figures("cuda", false)) {
 				t.Errorf("%v, %s", err, text)
 			}
+		}
+	}
+}
+
+// Time that was too short for all that was asked for is an error, for some of it a word.
+func TestTimeTooShort(t *testing.T) {
+	done := func(name, state string) Part { return Part{Name: name, State: state} }
+	for name, c := range map[string]struct {
+		only  []string
+		late  []string
+		parts []Part
+		err   bool
+		says  bool
+	}{
+		"enough":            {nil, nil, []Part{done(PartVersions, StateOK), done(PartAttention, StateOK)}, false, false},
+		"for some":          {nil, []string{PartElements}, []Part{done(PartVersions, StateOK), done(PartAttention, StateFailed)}, false, true},
+		"for versions":      {nil, []string{PartElements}, []Part{done(PartVersions, StateOK), done(PartAttention, StateLeftOut)}, true, false},
+		"for none":          {nil, []string{PartVersions, PartElements}, []Part{done(PartVersions, StateLeftOut)}, true, false},
+		"for none of these": {[]string{PartElements}, []string{PartElements}, []Part{done(PartVersions, StateOK), done(PartElements, StateLeftOut)}, true, false},
+		"for the one":       {[]string{PartVersions}, []string{PartVersions}, []Part{done(PartVersions, StateLeftOut)}, true, false},
+	} {
+		said := ""
+		p := &proof{AllOptions: AllOptions{Only: c.only, Say: func(f string, args ...any) { said = fmt.Sprintf(f, args...) }}, late: c.late, report: Report{Parts: c.parts}}
+		if err := p.timeError(); (err != nil) != c.err || err != nil && !errors.Is(err, ErrTime) || strings.Contains(said, PartElements) != c.says {
+			t.Errorf("%s: %v, %q", name, err, said)
 		}
 	}
 }

@@ -38,6 +38,7 @@ var stepParts = []stepPart{
 
 // Step is how long a training step takes and where the time goes. Times are in seconds, medians and means over Steps.
 type Step struct {
+	Mark
 	Experiment string  `json:"experiment"`
 	Card       string  `json:"card"`
 	DType      string  `json:"dtype"`
@@ -190,7 +191,7 @@ func (b *bench) train(ctx context.Context, s stepPart) (out Step, err error) {
 		return out, err
 	}
 	cfg := step.ConfigOf(e)
-	out = Step{Experiment: fmt.Sprintf("%s %s %s, tp %d, seq %d, micro-batch %d, recompute %s", e.Model.Size, e.Model.Variant, e.Parallel.Scheme,
+	out = Step{Mark: b.mark(), Experiment: fmt.Sprintf("%s %s %s, tp %d, seq %d, micro-batch %d, recompute %s", e.Model.Size, e.Model.Variant, e.Parallel.Scheme,
 		e.Parallel.TP, e.Step.Seq, e.Step.MicroBatch, e.Step.Recompute), Card: dev.Info().Name, DType: e.Step.DType,
 		Tokens: e.TokensPerStep(), ModelFLOPs: model.FLOPs(cfg.Model) / int64(max(s.tp, 1)), Replaced: s.tp > 1}
 	for i := range b.pick(warmSteps, 1) {
