@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 
 	"boost-tui/profiler/record"
 	"boost-tui/runner/protocol"
@@ -81,24 +82,53 @@ func allTold(exits []protocol.ExitRecord) bool {
 	return !slices.ContainsFunc(exits, func(e protocol.ExitRecord) bool { return e.Code != protocol.CodeCancelled || e.Secondary })
 }
 
-// describe is a rank's end in one line: which, how, where.
+// describe is a rank's end in one line: which, how, where; step and place once, for a rank may have said them itself.
 func describe(e protocol.ExitRecord) string {
 	s := fmt.Sprintf("rank %d", e.Rank)
 	switch {
 	case e.Cause != "":
-		s += ": " + clean(e.Cause, maxLineRunes)
+		s += ": " + once(clean(e.Cause, maxLineRunes), labelOf(e))
 	case e.Signal != "":
 		s += " was ended by " + clean(e.Signal, 20)
 	default:
 		s += fmt.Sprintf(" ended with exit code %d", e.Code)
 	}
-	switch op := clean(e.Operation, 120); {
-	case e.Step > 0 && op != "":
-		s += fmt.Sprintf(" (step %d, %s)", e.Step, op)
-	case e.Step > 0:
-		s += fmt.Sprintf(" (step %d)", e.Step)
-	case op != "":
-		s += fmt.Sprintf(" (before the first step, %s)", op)
+	op := clean(e.Operation, 120)
+	if place := labelOf(e); place != "" && strings.Contains(s, place) {
+		op = ""
 	}
-	return s
+	var at []string
+	switch {
+	case e.Step > 0 && !strings.Contains(s, fmt.Sprintf("step %d:", e.Step)):
+		at = append(at, fmt.Sprintf("step %d", e.Step))
+	case e.Step <= 0 && op != "":
+		at = append(at, "before the first step")
+	}
+	if op != "" {
+		at = append(at, op)
+	}
+	if len(at) == 0 {
+		return s
+	}
+	return s + " (" + strings.Join(at, ", ") + ")"
+}
+
+// labelOf is the place in the step that a rank was at, as errors name it: without what it did there. Empty: its end says more than the
+// place, or nothing.
+func labelOf(e protocol.ExitRecord) string {
+	place, _, _ := strings.Cut(clean(e.Operation, 120), ", ")
+	if place, _, _ = strings.Cut(place, " (micro-batch "); !strings.Contains(place, "/") || strings.Contains(place, " ") {
+		return ""
+	}
+	return place
+}
+
+// once is a text that names a place once: where it is said again before a colon, it is left out.
+func once(text, place string) string {
+	first := strings.Index(text, place)
+	if place == "" || first < 0 {
+		return text
+	}
+	first += len(place)
+	return text[:first] + strings.ReplaceAll(text[first:], " "+place+":", ":")
 }
