@@ -74,6 +74,25 @@ func sayLacks(e experiment.Experiment, found []experiment.Violation) []experimen
 	return append(slices.DeleteFunc(found, func(v experiment.Violation) bool { return v.Key == "device" }), v)
 }
 
+// slowEmulation says of a run on the emulated device that it will take long, where its steps do much more than those of the size that the
+// device is made for; empty: they do not.
+func slowEmulation(e experiment.Experiment, p *planner.Plan) string {
+	const many = 8
+	if e.Step.Device != experiment.DeviceEmu {
+		return ""
+	}
+	tiny, err := experiment.Default().Resolve()
+	if err != nil {
+		return ""
+	}
+	least, err := planner.New(tiny, planner.Machine{})
+	if err != nil || least.FLOPs == 0 || p.FLOPs/least.FLOPs < many {
+		return ""
+	}
+	return fmt.Sprintf("device %s is slow: the processor runs the CUDA kernels thread by thread; a step has %d times the arithmetic of one of %s, which takes about a second",
+		e.Step.Device, p.FLOPs/least.FLOPs, tiny.Model.Size)
+}
+
 // compile makes the emulated device before a run on this machine starts, so that it is this command that takes the time and says
 // so. Agents see to it on other machines.
 func compile(ctx context.Context, e experiment.Experiment, note func(string, ...any)) error {

@@ -104,7 +104,8 @@ func (c checks) preparePreflight(e experiment.Experiment, machine string) (prepa
 	if err != nil {
 		return p, nil, err
 	}
-	spec := &protocol.PreflightSpec{NeedBytes: p.plan.Memory.Total, Apart: e.Where.Where == experiment.WhereSSH}
+	spec := &protocol.PreflightSpec{NeedBytes: p.plan.Memory.Total, Apart: e.Where.Where == experiment.WhereSSH,
+		Emulated: p.experiment.Step.Device == experiment.DeviceEmu}
 	if p.experiment.Step.Device == experiment.DeviceCUDA {
 		spec.NeedBytes, spec.GPUBytes, spec.GPUMargin = 0, p.plan.Memory.Total, planner.GPUMarginBytes
 	}

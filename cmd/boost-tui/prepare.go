@@ -88,6 +88,9 @@ func (c checks) prepare(e experiment.Experiment) (prepared, error) {
 	if err != nil {
 		return prepared{}, err
 	}
+	if slow := slowEmulation(e, plan); slow != "" {
+		c.note("note: %s", slow)
+	}
 	for _, v := range found {
 		c.note("note: %s", v)
 	}

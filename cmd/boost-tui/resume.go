@@ -95,7 +95,19 @@ func (a *app) resumed(f *experimentFlags, name string) (experiment.Experiment, e
 		e = e.ForPlace(was)
 	}
 	e.Train.Resume = dir
+	if text := keptName(m.Experiment, e); text != "" {
+		a.note("note: %s", text)
+	}
 	return e, nil
+}
+
+// keptName says that a run which computes on another device has the name of one on the emulated device, which may tell of that; empty: it
+// has not.
+func keptName(was, e experiment.Experiment) string {
+	if e.Name == "" || e.Name != was.Name || was.Step.Device != experiment.DeviceEmu || e.Step.Device == was.Step.Device {
+		return ""
+	}
+	return fmt.Sprintf("it keeps the name %s of a run on the %s; --name says another", runner.Clean(e.Name), experiment.EmulatedDevice)
 }
 
 // start is what an experiment's weights start from, for the UI: as prepare sees it.

@@ -83,6 +83,7 @@ func newRoot(a *app) *cobra.Command {
 bottleneck-aware), shows where the time of every step goes, and puts schemes side by side.
 
 Without a command it opens the terminal UI; every action of the UI is also a command.
+boost-tui bench-gpu measures a GPU and checks what it computes: scripts/gpu.sh and docs/cuda.md say how, bench-gpu --help its flags.
 Exit codes: 0 done, 1 the work failed, 2 wrong usage or input, 3 a check did not hold, 130 interrupted.`,
 		Args:          noCommand,
 		SilenceErrors: true,

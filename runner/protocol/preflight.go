@@ -28,7 +28,9 @@ type PreflightSpec struct {
 	GPUBytes  int64 `json:"gpu_b,omitempty"`
 	GPUMargin int64 `json:"gpu_margin_b,omitempty"`
 	// Apart says that the hosts need not share the folder of the run: its files are carried between them.
-	Apart    bool   `json:"apart,omitempty"`
+	Apart bool `json:"apart,omitempty"`
+	// Emulated says that rates are those of the emulated device, and are marked.
+	Emulated bool   `json:"emulated_device,omitempty"`
 	Expected *Rates `json:"expected,omitempty"` // what these machines are known to do; nil: nothing is known
 	From     string `json:"from,omitempty"`     // who says so
 }

@@ -99,6 +99,9 @@ func slowest(a, b []protocol.Link) []protocol.Link {
 
 // line is one verdict; node is empty where it is of all.
 func (j *judge) line(what, node, verdict, found, advice string) {
+	if rates := []string{checkProducts, checkWithin, checkBetween, checkAll}; j.spec.Emulated && slices.Contains(rates, what) && !strings.HasSuffix(found, "(N/A)") {
+		found += " (" + experiment.EmulatedDevice + ")"
+	}
 	j.r.Checks = append(j.r.Checks, protocol.Check{What: what, Node: node, Verdict: verdict, Found: found, Advice: advice})
 }
 

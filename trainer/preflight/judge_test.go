@@ -131,6 +131,33 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
+// Rates of the emulated device are marked in the line that tells them, and nothing else is.
+func TestRatesOfTheEmulatedDeviceAreMarked(t *testing.T) {
+	const mark = " (emulated device)"
+	for _, emulated := range []bool{true, false} {
+		p := sound()
+		Judge(&p, protocol.PreflightSpec{Emulated: emulated})
+		var marked []string
+		for _, c := range p.Checks {
+			if strings.Contains(c.Found, mark) {
+				marked = append(marked, c.What)
+			}
+		}
+		if got := strings.Join(marked, ", "); emulated && got != "products, within nodes, between nodes, all ranks" || !emulated && got != "" {
+			t.Errorf("emulated %v: marked are %q", emulated, got)
+		}
+	}
+	p := sound()
+	p.Nodes, p.Paths, p.All = p.Nodes[:1], nil, nil
+	p.Nodes[0].Ranks, p.Nodes[0].Within = 1, nil
+	Judge(&p, protocol.PreflightSpec{Emulated: true})
+	for _, c := range p.Checks {
+		if strings.Contains(c.Found, "N/A") && strings.Contains(c.Found, mark) {
+			t.Errorf("what was not measured is marked: %+v", c)
+		}
+	}
+}
+
 func TestDuration(t *testing.T) {
 	for s, want := range map[float64]string{299.9996: "5 min 00 s", 61: "1 min 01 s", 3599.6: "60 min 00 s", 2.5: "2.5 s", 0.0199: "19.9 ms", 4.25e-7: "0.425 µs"} {
 		if got := duration(s); got != want {
