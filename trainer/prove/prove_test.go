@@ -218,3 +218,13 @@ func TestMeasureOnProcessor(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// A part that is ok has a result that says something.
+func TestResultsThatSayNothing(t *testing.T) {
+	for _, name := range []string{PartVersions, PartTwoRanks, PartKernels, PartMemcheck} {
+		p := Part{Name: name, State: StateOK, Result: []byte("{}")}
+		if err := p.check(); err == nil || !strings.Contains(err.Error(), "its result") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

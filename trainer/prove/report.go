@@ -153,7 +153,21 @@ func (p Part) check() error {
 	case len(p.Result) == 0:
 		return nil
 	}
-	return strict(p.Result, shape())
+	result := shape()
+	if err := strict(p.Result, result); err != nil {
+		return err
+	}
+	switch r := result.(type) {
+	case *map[string]any:
+		if p.State == StateOK && len(*r) == 0 {
+			return errors.New("its result says nothing")
+		}
+	case *Tool:
+		if p.State == StateOK && r.Program == "" {
+			return errors.New("its result names no program")
+		}
+	}
+	return nil
 }
 
 // strict refuses what it does not know.
