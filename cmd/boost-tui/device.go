@@ -15,9 +15,9 @@ import (
 	"boost-tui/trainer/devices"
 )
 
-// missingCompiler is wrong input where the emulated device was asked for and there is nothing to compile it with.
+// missingCompiler is wrong input where the emulated device was asked for and there is nothing to compile it with, or no folder for it.
 func missingCompiler(err error) error {
-	if errors.Is(err, cuda.ErrNoCompiler) {
+	if errors.Is(err, cuda.ErrNoCompiler) || errors.Is(err, cuda.ErrPlace) {
 		return usage(err)
 	}
 	return err

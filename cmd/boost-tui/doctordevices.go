@@ -54,11 +54,15 @@ func (d *diagnosis) examineEmulated(ctx context.Context) {
 	switch {
 	case err == nil:
 		d.Emulated.Library = path
-	case errors.Is(err, cuda.ErrDamaged):
+	case errors.Is(err, cuda.ErrDamaged) && !errors.Is(err, cuda.ErrPlace):
 		d.Emulated.Problem = runner.Clean(err.Error())
-	case !errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, cuda.ErrPlace) || !errors.Is(err, fs.ErrNotExist):
 		d.Emulated.Problem = runner.Clean(err.Error())
-		d.Missing = append(d.Missing, missing{"a library that can be used", use, d.Emulated.Problem})
+		what := "a library that can be used"
+		if errors.Is(err, cuda.ErrPlace) && !strings.HasPrefix(d.Emulated.Problem, "library ") {
+			what = "a folder for the compiled library"
+		}
+		d.Missing = append(d.Missing, missing{what, use, d.Emulated.Problem})
 		return
 	}
 	compiler, err := cuda.Compiler(ctx)
@@ -93,6 +97,14 @@ func (e emulatedHere) String() string {
 	return "not compiled yet; the first use does" + with
 }
 
+// lacking is how something that will not do stands in its line: what is there is not missing.
+func lacking(value string) string {
+	if value == "" {
+		return "missing"
+	}
+	return value + " unsuitable"
+}
+
 // printDevices are the lines about GPUs and what is emulated.
 func (d *diagnosis) printDevices(line func(name, text string, args ...any)) {
 	if len(d.NVIDIA.GPUs) == 0 {
@@ -113,9 +125,9 @@ func (d *diagnosis) printDevices(line func(name, text string, args ...any)) {
 	for _, f := range d.CUDA.Findings {
 		value := f.Value
 		if f.Lacks != "" && slices.ContainsFunc(d.Missing, func(m missing) bool { return m.What == f.What }) {
-			value = strings.TrimSpace(value + " missing, see below")
+			value = lacking(value) + ", see below"
 		} else if f.Lacks != "" {
-			value = strings.TrimSpace(value + " missing: " + f.Lacks)
+			value = lacking(value) + ": " + f.Lacks
 		}
 		line("  "+runner.Clean(f.What), "%s", runner.Clean(value))
 	}

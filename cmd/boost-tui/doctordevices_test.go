@@ -41,6 +41,7 @@ func TestDoctorOnTheEmulatedDevice(t *testing.T) {
 		{"a compiler that fails", bad, -1, 0o700, "not compiled yet; the first use does, if its g++ answers then", "a g++ that answers: "},
 		{"damaged", good, 10, 0o700, "damaged: it is not what was compiled; the next use compiles it anew, with g++ 12 (", ""},
 		{"damaged, no compiler", "/nowhere", 10, 0o700, "none: ", "g++: no g++"},
+		{"no place", good, -2, 0o700, "none: the folder for the compiled library will not do: ", "a folder for the compiled library: "},
 		{"of others", good, 10, 0o722, "none: library ", "a library that can be used: library "},
 	} {
 		t.Setenv("PATH", c.path)
@@ -48,6 +49,9 @@ func TestDoctorOnTheEmulatedDevice(t *testing.T) {
 			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, make([]byte, c.library), 0o700), os.Chmod(path, c.mode)); err != nil {
 				t.Fatal(err)
 			}
+		}
+		if t.Setenv("XDG_CACHE_HOME", odd); c.library == -2 {
+			t.Setenv("XDG_CACHE_HOME", "/dev/null/x")
 		}
 		var d diagnosis
 		d.examineEmulated(t.Context())

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"boost-tui/experiment"
@@ -22,7 +23,10 @@ func settleHere(ctx context.Context, kind string, ranks int) (device string, why
 	device, why, err = devices.Settle(ctx, kind, ranks)
 	if err == nil && device == experiment.DeviceEmu {
 		if _, absent := cuda.Compiled(); absent != nil {
-			if _, err = cuda.Compiler(ctx); err != nil {
+			if err = absent; !errors.Is(err, cuda.ErrPlace) {
+				_, err = cuda.Compiler(ctx)
+			}
+			if err != nil {
 				err = fmt.Errorf("device %s cannot be had here: %w", device, err)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -39,6 +40,9 @@ func mark(path string) (string, error) {
 // anything else that it must not be used. nil notes that it is in use.
 func (c *compilation) check() error {
 	info, err := os.Lstat(c.path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return unusable(err)
+	}
 	if err != nil {
 		return fmt.Errorf("library %s: %w", Shown(c.path), bare(err))
 	}
@@ -46,11 +50,11 @@ func (c *compilation) check() error {
 		return fmt.Errorf("%s is %w: it is no file", Shown(c.path), ErrDamaged)
 	}
 	if _, err := backend.Trusted(c.path); err != nil {
-		return fmt.Errorf("library %s is not used: %w", Shown(c.path), shown{err})
+		return remedied("library "+Shown(c.path)+" is not used", err)
 	}
 	is, err := mark(c.path)
 	if err != nil {
-		return fmt.Errorf("library %s cannot be read: %w", Shown(c.path), bare(err))
+		return remedied("library "+Shown(c.path)+" cannot be read", bare(err))
 	}
 	noted, err := regular(c.path+markEnd, int64(len(is)))
 	if err != nil || noted != is {

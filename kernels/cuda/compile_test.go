@@ -190,8 +190,13 @@ func TestPlacesThatWillNotDo(t *testing.T) {
 	cache := filepath.Join(dir, "cache", "boost-tui", "emulated")
 	refused := func(name, want string) {
 		t.Helper()
-		if _, err := Compile(t.Context(), nil); err == nil || !strings.Contains(err.Error(), want) {
+		_, err := Compile(t.Context(), nil)
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v does not say %q", name, err, want)
+		}
+		if _, looked := Compiled(); !errors.Is(err, ErrPlace) || !errors.Is(looked, ErrPlace) || !strings.Contains(err.Error(), "; set XDG_CACHE_HOME to ") &&
+			!strings.Contains(err.Error(), "; chmod go-w "+cache) {
+			t.Errorf("%s: no place, or no remedy: %v; %v", name, err, looked)
 		}
 	}
 	if err := errors.Join(os.MkdirAll(cache, 0o700), os.Chmod(cache, 0o777)); err != nil {

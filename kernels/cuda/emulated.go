@@ -106,16 +106,19 @@ func (c *compilation) settle(ctx context.Context, say func(format string, args .
 		return joined(wrong, err)
 	}
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
-		return fmt.Errorf("a folder for the compiled library: %w", shown{err})
+		return unusable(err)
 	}
 	name := filepath.Join(c.dir, "lock")
 	unlock, err := lock(ctx, name, func() { say("waiting for another program that compiles the emulated device in %s", Shown(c.dir)) })
+	if at := (*fs.PathError)(nil); errors.As(err, &at) {
+		return unusable(err)
+	}
 	if err != nil {
 		return joined(wrong, err)
 	}
 	defer unlock()
 	if _, err := backend.Trusted(name); err != nil { // a minute before the library would be refused
-		return fmt.Errorf("a folder for the compiled library: %w", shown{err})
+		return unusable(err)
 	}
 	if wrong = c.check(); !c.remade(wrong) {
 		return wrong
@@ -138,7 +141,7 @@ func (c *compilation) settle(ctx context.Context, say func(format string, args .
 
 // remade reports whether what is wrong with the library ends when it is compiled.
 func (c *compilation) remade(wrong error) bool {
-	return errors.Is(wrong, fs.ErrNotExist) || errors.Is(wrong, ErrDamaged)
+	return !errors.Is(wrong, ErrPlace) && (errors.Is(wrong, fs.ErrNotExist) || errors.Is(wrong, ErrDamaged))
 }
 
 // joined is why something cannot be made, after why it must be where that is not that there is none.
@@ -152,10 +155,10 @@ func joined(wrong, err error) error {
 func plan() (*compilation, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		return nil, fmt.Errorf("no folder for a cache: %w", shown{err})
+		return nil, unusable(err)
 	}
 	if !filepath.IsAbs(cache) { // of a HOME that is not
-		return nil, fmt.Errorf("no folder for a cache: %s is not an absolute path; set XDG_CACHE_HOME or HOME to one", Shown(cache))
+		return nil, unusable(errors.New(Shown(cache) + " is not an absolute path"))
 	}
 	c := &compilation{dir: filepath.Join(cache, "boost-tui", "emulated"),
 		flags: []string{"-std=c++17", "-O2", "-fPIC", "-fvisibility=hidden", "-DBT_EMU"}}
@@ -195,11 +198,17 @@ func Compiler(ctx context.Context) (string, error) {
 }
 
 // Compiled is where the emulated library of this program is in the user's cache. The error says why it cannot be used as it is:
-// fs.ErrNotExist where it has not been compiled.
+// fs.ErrNotExist where it has not been compiled, ErrPlace where it can be neither used nor compiled there.
 func Compiled() (path string, err error) {
 	c, err := plan()
 	if err != nil {
 		return "", err
 	}
-	return c.path, c.check()
+	wrong := c.check()
+	if c.remade(wrong) {
+		if err := c.place(); err != nil {
+			return c.path, err
+		}
+	}
+	return c.path, wrong
 }

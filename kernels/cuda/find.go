@@ -24,7 +24,7 @@ func Find() (string, error) {
 	if path := os.Getenv(EnvLibrary); path != "" {
 		path, err := filepath.Abs(path)
 		if err == nil {
-			_, err = os.Stat(path)
+			err = file(path)
 		}
 		if err != nil {
 			return "", fmt.Errorf("%w: $%s is %s: %w", ErrNoLibrary, EnvLibrary, Shown(path), bare(err))
@@ -33,13 +33,27 @@ func Find() (string, error) {
 	}
 	places := places()
 	for _, p := range places {
-		if _, err := os.Stat(p); err == nil {
+		if err := file(p); err == nil {
 			return p, nil
 		} else if !errors.Is(err, fs.ErrNotExist) {
 			return "", fmt.Errorf("%w: %s: %w", ErrNoLibrary, Shown(p), bare(err))
 		}
 	}
 	return "", fmt.Errorf("%w: $%s is not set, and there is none at %s; make cuda builds it, without root", ErrNoLibrary, EnvLibrary, Shown(strings.Join(places, ", ")))
+}
+
+// file says why there is no file at a path, or none that could be a library.
+func file(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return err
+	case info.IsDir():
+		return errors.New("it is a folder; name the file in it")
+	case !info.Mode().IsRegular():
+		return errors.New("it is no file")
+	}
+	return nil
 }
 
 // bare is an error without the path, which stands beside it.
