@@ -94,7 +94,7 @@ func describe(e protocol.ExitRecord) string {
 		s += fmt.Sprintf(" ended with exit code %d", e.Code)
 	}
 	op := clean(e.Operation, 120)
-	if place := labelOf(e); place != "" && strings.Contains(s, place) {
+	if place := labelOf(e); place != "" && strings.Contains(s, place) || strings.Contains(s, ": "+op+": ") {
 		op = ""
 	}
 	var at []string

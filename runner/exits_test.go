@@ -18,6 +18,8 @@ func TestDescribeSaysThePlaceOnce(t *testing.T) {
 		{protocol.ExitRecord{Cause: stall, Step: 6, Operation: "forward.l2.mlp.core/up"}, "rank 0: " + stall + " (step 6, forward.l2.mlp.core/up)"},
 		{protocol.ExitRecord{Cause: "step 5: no memory", Step: 5, Operation: "before forward.l2.mlp.core/down, to which its device has not come"},
 			"rank 0: step 5: no memory (before forward.l2.mlp.core/down, to which its device has not come)"},
+		{protocol.ExitRecord{Cause: "step 5: emulated: communicator tp: its peers have not come", Step: 5, Operation: "communicator tp"},
+			"rank 0: step 5: emulated: communicator tp: its peers have not come"},
 		{protocol.ExitRecord{Cause: "step 5: no memory", Step: 5}, "rank 0: step 5: no memory"},
 		{protocol.ExitRecord{Cause: "boom", Step: 5, Operation: "forward.l2.mlp.core/down"}, "rank 0: boom (step 5, forward.l2.mlp.core/down)"},
 		{protocol.ExitRecord{Cause: "boom", Step: 5}, "rank 0: boom (step 5)"},
