@@ -15,17 +15,8 @@ func (r *rank) preflight(ctx context.Context) error {
 	if r.link.client == nil {
 		return errors.New("a preflight needs a rendezvous")
 	}
-	return preflight.Run(ctx, preflight.Env{Spec: r.spec, Meet: r.link.client, Open: r.open, Cards: func() (sample.GPUs, error) { return cards(ctx) }, Log: r.logf,
+	return preflight.Run(ctx, preflight.Env{Spec: r.spec, Meet: r.link.client, Open: r.open, Cards: func() (sample.GPUs, error) { return nvml.OpenAny(ctx) }, Log: r.logf,
 		Identify: func(ctx context.Context, dev kernels.Device, name string, members []int) (kernels.UID, error) {
 			return r.link.uid(ctx, dev, name, members, r.spec.Rank)
 		}})
-}
-
-// cards opens the GPUs of this host; none where there is no driver.
-func cards(ctx context.Context) (sample.GPUs, error) {
-	gpus, err := nvml.Open(ctx)
-	if errors.Is(err, nvml.ErrNoDriver) {
-		return nil, nil
-	}
-	return gpus, err
 }

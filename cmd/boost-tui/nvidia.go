@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -33,15 +32,6 @@ func findNVIDIA(ctx context.Context) nvidia {
 		found.Reason = err.Error()
 	}
 	return found
-}
-
-// cards opens the GPUs of this machine for sampling; none where there is no driver, which is nothing to note in a run.
-func cards(ctx context.Context) (sample.GPUs, error) {
-	gpus, err := nvml.Open(ctx)
-	if errors.Is(err, nvml.ErrNoDriver) {
-		return nil, nil
-	}
-	return gpus, err
 }
 
 // cardsOf are the cards of this machine that an experiment's ranks compute on; nil: none, or it is not known which.

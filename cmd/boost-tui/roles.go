@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"boost-tui/kernels/cpu"
+	"boost-tui/profiler/sample/nvml"
 	"boost-tui/runner"
 	"boost-tui/runner/protocol"
 	"boost-tui/trainer"
@@ -29,7 +30,7 @@ func (a *app) play() {
 
 func newAgent(a *app) *cobra.Command {
 	var task bool
-	o := runner.AgentOptions{Version: thisVersion().String(), NewSegment: cpu.NewSegment, Prepare: devices.Prepare, GPUs: cards}
+	o := runner.AgentOptions{Version: thisVersion().String(), NewSegment: cpu.NewSegment, Prepare: devices.Prepare, GPUs: nvml.OpenAny}
 	cmd := &cobra.Command{
 		Use: "agent", Short: "Look after the ranks of a run on this machine", Hidden: true, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -74,16 +74,9 @@ func Ask(ctx context.Context, patience time.Duration, limit int, path string, ar
 // has not after so long. Nothing that it has started in its group is left. When this process is killed, so is the program.
 func RunGently(cmd *exec.Cmd, patience time.Duration) error {
 	Own(cmd)
-	runtime.LockOSThread() // whose end the kernel would take for this process's
-	defer runtime.UnlockOSThread()
-	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 	cmd.WaitDelay = patience
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
-	err := cmd.Run()
-	if cmd.Process != nil {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // an error says that there is nobody
-	}
-	return err
+	return runBound(cmd, syscall.SIGKILL)
 }
 
 // Again runs this program again, for a role that an init function plays who finds it in the arguments. Whoever ends this process by
@@ -94,8 +87,14 @@ func Again(ctx context.Context, set func(*exec.Cmd), last syscall.Signal, args .
 	cmd.Args[0] = "boost-tui"
 	set(cmd)
 	Own(cmd)
+	return runBound(cmd, last)
+}
+
+// runBound runs a program that Own has put into a group: it gets the signal last when this process ends by force, and what is left of
+// its group is killed when it has ended.
+func runBound(cmd *exec.Cmd, last syscall.Signal) error {
 	cmd.SysProcAttr.Pdeathsig = last
-	// The signal comes when the thread ends that started the child, not the process.
+	// The signal comes when the thread ends that started the program, not the process.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	err := cmd.Run()

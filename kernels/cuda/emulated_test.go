@@ -14,8 +14,8 @@ import (
 	"boost-tui/kernels/backend"
 )
 
-// device opens the emulated device in a mode.
-func device(t *testing.T, mode string) *backend.Device {
+// emulator opens the emulated library.
+func emulator(t *testing.T) *Library {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("compiles the library; the race detector does not see into it")
@@ -27,6 +27,13 @@ func device(t *testing.T, mode string) *backend.Device {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return l
+}
+
+// device opens the emulated device in a mode.
+func device(t *testing.T, mode string) *backend.Device {
+	t.Helper()
+	l := emulator(t)
 	d, err := l.Open(Options{Mode: mode})
 	if err != nil {
 		t.Fatal(err)

@@ -1,7 +1,6 @@
 package cuda
 
 import (
-	"errors"
 	"strings"
 	"testing"
 )
@@ -24,17 +23,8 @@ func TestModes(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
-	if testing.Short() {
-		t.Skip("compiles the emulated device")
-	}
 	t.Setenv(EnvMode, "")
-	l, err := Emulator(t.Context(), t.Logf)
-	if errors.Is(err, ErrNoCompiler) {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := emulator(t)
 	for text, mode := range good {
 		d, err := l.Open(Options{Mode: mode})
 		if err != nil {
@@ -55,17 +45,8 @@ func TestModes(t *testing.T) {
 
 // What the library is handed by others it takes apart as strictly.
 func TestModesThatTheLibraryRefuses(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles the emulated device")
-	}
 	t.Setenv(EnvMode, "")
-	l, err := Emulator(t.Context(), t.Logf)
-	if errors.Is(err, ErrNoCompiler) {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := emulator(t)
 	for _, text := range []string{"random=18446744073709551616", "random=-1", "random=+1", "random=0x1", "random=1_0", "random=1e3", "random=",
 		"random= 1", "random=1,lazy", "order,lazy", ",", "Order", "lazy=1", "order=", "slow"} {
 		if d, err := l.Open(Options{Mode: text}); err == nil {

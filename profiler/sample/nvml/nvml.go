@@ -34,6 +34,15 @@ func Open(ctx context.Context) (sample.GPUs, error) {
 	return open(nvml.New())
 }
 
+// OpenAny is Open for sampling: a machine without a driver has no GPUs, nil, which is no error.
+func OpenAny(ctx context.Context) (sample.GPUs, error) {
+	gpus, err := Open(ctx)
+	if errors.Is(err, ErrNoDriver) {
+		return nil, nil
+	}
+	return gpus, err
+}
+
 func open(lib nvml.Interface) (sample.GPUs, error) {
 	if ret := do(lib.Init); ret != nvml.SUCCESS {
 		if ret == nvml.ERROR_LIBRARY_NOT_FOUND || ret == nvml.ERROR_DRIVER_NOT_LOADED {
